@@ -77,7 +77,7 @@ fn guard() -> Result<u8> {
 /// How long a guard waits for another running latido.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// Prints the hash of the running file, so that whoever copied it can check the copy.
+/// Prints the hash of the running file, so that the host that copied it can check the copy.
 fn say_hash() -> Result<u8> {
     writeln!(stdout(), "{}", hash_of(Path::new("/proc/self/exe"))?)?;
     Ok(0)

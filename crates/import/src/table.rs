@@ -377,4 +377,12 @@ mod tests {
             }
         }
     }
+
+    /// A number beyond 2^63 is none, and takes the slow path.
+    #[test]
+    fn a_count_beyond_the_range_is_no_count() {
+        assert_eq!(Words(b"10000000000000000000\t").map(count).collect::<Vec<_>>(), [None]);
+        assert_eq!(count(b"999999999999999999"), Some(999_999_999_999_999_999));
+        assert_eq!(count(b"9223372036854775807"), Some(9_223_372_036_854_775_807));
+    }
 }

@@ -3,6 +3,7 @@
 use super::{
     finding::{Finding, Grade},
     headline::{Advice, Headline},
+    headline_wording,
     measured::{Decision, Measured},
     outcome::Outcome,
     reason::Reason,
@@ -20,7 +21,7 @@ pub struct Judgement {
     /// 0, 1, 2 or 3 (see `latido help exit-status`).
     pub exit: u8,
     /// What decides, with its figure; one sentence in documents.
-    #[serde(serialize_with = "verdict_wording::headline_as_text")]
+    #[serde(serialize_with = "headline_wording::headline_as_text")]
     pub headline: Headline,
     /// What to know and to try next, where nothing judges the run or it failed.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -27,6 +27,7 @@ pub mod factors;
 pub mod finding;
 pub mod foreign;
 pub mod headline;
+mod headline_wording;
 pub mod history;
 pub mod judgement;
 pub mod judging;

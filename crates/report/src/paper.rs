@@ -219,10 +219,7 @@ fn command(words: &[String]) -> String {
 
 /// Removes the fraction of a second from a time.
 fn second(moment: &str) -> String {
-    match moment.split_once('.') {
-        Some((whole, _)) => format!("{whole}Z"),
-        None => moment.to_owned(),
-    }
+    moment.split_once('.').map_or_else(|| moment.to_owned(), |(whole, _)| format!("{whole}Z"))
 }
 
 /// Returns each text once, in the order of first appearance.

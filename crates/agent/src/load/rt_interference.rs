@@ -33,7 +33,7 @@ pub const DEF: Def<dyn Load> = Def {
     about: "three competing real-time threads on each CPU, low, middle and high: busy for 17 ms, asleep for 100 ms",
     help: "\
 Runs three SCHED_FIFO threads on every CPU that it may enter. Each of them computes for a given processor time and then
-sleeps. A measured task of priority 50 thus always has one competing thread above it, and none of its own priority. The
+sleeps. A measured task of priority 50 thus always has one competing thread above it, and no thread with the same priority. The
 load never enters isolated CPUs (isolcpus, isolated cpuset partitions), which are kept free for the measured task.
 
 Options:

@@ -51,7 +51,7 @@ Examples:
   latido compare --values maxima.csv --times 0.5          is b lower than half of a?
   latido compare --values misses.csv --scale difference   where zeros occur
 
-Exit status: 0 no side is higher, 2 a side is higher (worse), 3 undecided; 2 takes precedence over 3. 1 error, 64 usage.";
+Exit status: 0 no side is higher, 2 one of them is higher (worse), 3 undecided; 2 takes precedence over 3. 1 error, 64 usage.";
 
 /// Compare runs, or values: lower, higher, equivalent or undecided.
 #[derive(clap::Args, Clone, Debug)]

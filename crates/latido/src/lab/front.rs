@@ -145,7 +145,7 @@ impl Lab {
             let mut jobs = self.jobs();
             jobs.running.retain(|requests| *requests != job.requests);
             jobs.ended += u32::from(is_measuring(&job.requests));
-            // A stopped guest gave no answer of its own. The next request boots it again.
+            // A stopped guest gave no answer. The next request boots it again.
             if answered.is_ok() || !self.stop.load(Ordering::Relaxed) {
                 jobs.done.push((job.requests, answered));
             }

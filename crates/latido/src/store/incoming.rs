@@ -1,10 +1,13 @@
 //! Files of a cell that are still arriving. The store keeps them apart until the record that names them is there.
 
-use super::{Draft, write::check_name};
+use super::Draft;
 use crate::durable;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use latido_model::run::cell_dir;
 use std::{fs::File, io::Write, path::PathBuf};
+
+/// Names that a target's file must not take.
+const RESERVED: &[&str] = &["record.json", "host.json", "infra.json"];
 
 /// A file that is arriving.
 #[derive(Debug)]
@@ -48,4 +51,16 @@ impl Incoming {
     pub fn keep(self) -> Result<()> {
         self.file.sync_all().or_else(|error| durable::failed(error, "writing", &self.path))
     }
+}
+
+/// Refuses file names that are not plain, or that belong to the store.
+///
+/// # Errors
+/// The refused name.
+pub fn check_name(name: &str) -> Result<()> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let sound = !name.is_empty() && name.chars().all(plain) && !name.starts_with('.');
+    ensure!(sound, "a cell's file cannot be named {name:?}");
+    ensure!(!RESERVED.contains(&name) && !name.starts_with("checkpoint"), "{name} is the store's own file");
+    Ok(())
 }

@@ -20,9 +20,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Names that a target's file must not take.
-const RESERVED: &[&str] = &["record.json", "host.json", "infra.json"];
-
 /// What a new run is made from.
 #[derive(Clone, Debug)]
 pub struct New<'a> {
@@ -378,18 +375,6 @@ pub fn is_done(cell: &StoredCell) -> bool {
         CellState::Skipped(_) => true,
         _ => false,
     }
-}
-
-/// Refuses file names that are not plain, or that belong to the store.
-///
-/// # Errors
-/// The refused name.
-pub fn check_name(name: &str) -> Result<()> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let sound = !name.is_empty() && name.chars().all(plain) && !name.starts_with('.');
-    ensure!(sound, "a cell's file cannot be named {name:?}");
-    ensure!(!RESERVED.contains(&name) && !name.starts_with("checkpoint"), "{name} is the store's own file");
-    Ok(())
 }
 
 fn lock(dir: &Path) -> Result<File> {

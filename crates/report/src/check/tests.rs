@@ -1,4 +1,5 @@
 use super::*;
+use crate::sample::cut;
 use latido_model::machine::Cpu;
 
 const PLAIN: Style = Style { width: 80, color: false };
@@ -20,13 +21,6 @@ fn desktop() -> (Machine, Vec<Point>) {
 fn shown() -> String {
     let (machine, points) = desktop();
     table(&machine, &points, None, PLAIN)
-}
-
-/// Cuts a text at the line that starts with this. One blank line separates the two parts.
-fn cut<'t>(text: &'t str, start: &str) -> (&'t str, &'t str) {
-    let at = text.find(&format!("\n\n{start}")).unwrap();
-    assert!(!text[..at].ends_with('\n'), "{text}");
-    (&text[..at], &text[at + 2..])
 }
 
 #[test]

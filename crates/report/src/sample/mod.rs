@@ -390,3 +390,10 @@ impl SampleRun {
         }
     }
 }
+
+/// Cuts a text at the line that starts with this. One blank line separates the two parts.
+pub fn cut<'t>(text: &'t str, start: &str) -> (&'t str, &'t str) {
+    let at = text.find(&format!("\n\n{start}")).unwrap();
+    assert!(!text[..at].ends_with('\n'), "{text}");
+    (&text[..at], &text[at + 2..])
+}

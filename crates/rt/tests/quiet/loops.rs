@@ -175,7 +175,7 @@ fn the_sleeping_loop_is_quiet() {
     }
 }
 
-/// Runs work on a thread of its own as FIFO 3; `None` if that is not allowed.
+/// Runs work on a new thread as FIFO 3; `None` if that is not allowed.
 fn as_fifo<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let body = || Own::thread().set_param(Realtime::Fifo, 3).is_ok().then(work);
     thread::spawn(body).join().unwrap()

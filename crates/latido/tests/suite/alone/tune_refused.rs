@@ -159,7 +159,7 @@ fn every_tuning_is_refused_with_its_reason_and_nothing_changes() {
 #[test]
 fn what_could_be_had_is_put_back_when_the_next_is_refused() {
     let _machine = common::machine();
-    if !common::root("half of what is asked for") {
+    if !common::root("half of what the user requested") {
         return;
     }
     let (name, world) = ("vm-stat:77s", World::new());

@@ -199,7 +199,7 @@ fn a_channel_of_its_own_and_the_environment() {
         printf 'latido-samples 1\\nseries 0 quantity=latency unit=ns %s\\nready\\n' \"$d\" >&9
         read go; echo 0 1 >&9; read stop; echo \"$go $stop\" >&2; echo end 0 1 >&9";
     // A POSIX shell cannot write to a descriptor above 9, but bash can.
-    if !installed("bash", "a channel of its own") {
+    if !installed("bash", "a separate channel") {
         return;
     }
     let file = world.file("source.sh", script);

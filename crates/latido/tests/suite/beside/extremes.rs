@@ -93,7 +93,7 @@ fn people_are_told_too() {
         assert!(show.replace('\u{a0}', " ").contains(wanted), "{wanted}: {show}");
     }
     let brief = said(&["show", "--full", &id]);
-    assert!(brief.contains("latency") && !brief.contains("shape "), "only where it is asked for: {brief}");
+    assert!(brief.contains("latency") && !brief.contains("shape "), "only if the user requests it: {brief}");
     let page = said(&["report", &id, "-o", "page.html"]);
     let html = fs::read_to_string(world.path("page.html")).unwrap();
     for wanted in ["<summary>Tail</summary>", "once a day", "under the causes observed", "once-a-day event shows in"] {

@@ -170,7 +170,7 @@ fn a_namespace_goes_with_its_load() {
     assert_eq!(bearing(&mark).len(), 2, "{:?}", bearing(&mark));
     let own = fs::read_link(format!("/proc/{}/ns/net", load.id())).unwrap().into_os_string().into_string().unwrap();
     let apart: Vec<String> = namespaces(&mark).into_iter().filter(|one| *one != own).collect();
-    let [station] = apart.as_slice() else { panic!("the station is in no namespace of its own: {apart:?}, {own}") };
+    let [station] = apart.as_slice() else { panic!("the station has no separate namespace: {apart:?}, {own}") };
     load.kill().unwrap();
     load.wait().unwrap();
     until("the end of the station", || bearing(&mark).is_empty().then_some(()));

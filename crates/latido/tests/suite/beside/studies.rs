@@ -240,7 +240,7 @@ fn printed_numbers_are_set_beside_when_asked_for() {
     let plain = page(&["report", "last"]);
     assert!(!plain.contains("published 2019"), "nobody asked for it");
     assert!(plain.contains("A. Author: Of latencies. 2019"), "the source is cited");
-    assert!(plain.contains("the target `local` has only its running kernel"), "what was skipped is told");
+    assert!(plain.contains("the target `local` has only its running kernel"), "the report says what latido skipped");
     let beside = page(&["report", "last", "--published"]);
     assert!(beside.contains("rt+isolated, published 2019") && beside.contains("android, published 2019"));
     assert!(beside.contains("mean exceeds max"), "the impossible row is marked");

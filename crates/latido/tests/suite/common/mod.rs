@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: the binary in a world of its own, and the list of skipped tests.
+//! What the end-to-end tests share: the binary in a separate world, and the list of skipped tests.
 
 pub mod attacker;
 pub mod behind;

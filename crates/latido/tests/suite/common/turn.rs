@@ -72,7 +72,7 @@ fn tell(name: &str, wanted: Use, holder: &str) {
     }
 }
 
-/// A lock that one test of a user holds at a time, each test in a process of its own. It ends on drop, and the kernel releases it when the
+/// A lock that one test of a user holds at a time, each test in a separate process. It ends on drop, and the kernel releases it when the
 /// process ends.
 pub struct Alone {
     _file: File,

@@ -34,7 +34,7 @@ fn status(far: &Far) -> String {
 pub fn is_measured_tuned_and_left_as_it_was(far: &Far) {
     let kernel = far.there("uname -r");
     let own = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
-    assert_ne!(kernel, own.trim(), "a kernel of its own tells the two machines apart");
+    assert_ne!(kernel, own.trim(), "the guest has another kernel than the machine");
     measured(far, &kernel);
     inspected(far, &kernel);
     tuned_by_hand(far);

@@ -232,7 +232,7 @@ fn kernels_rank_over_the_members_of_a_sweep() {
     let members: Vec<_> = world.runs().iter().flat_map(|run| measured(run).into_values()).collect();
     assert_eq!(members.len(), 9);
     let draws: BTreeSet<&Vec<u8>> = members.iter().map(|files| &files["blocks-0.csv"]).collect();
-    assert_eq!(draws.len(), 9, "each member is a draw of its own");
+    assert_eq!(draws.len(), 9, "each replicate is a separate draw");
     let worst: BTreeMap<String, u64> = world.runs().iter().flat_map(|run| worst(run)).collect();
     assert!(worst["6.12-rt"] < worst["6.12-none"], "{worst:?}");
     let first = KERNELS.iter().find(|name| worst[**name] >= 25_000).unwrap();

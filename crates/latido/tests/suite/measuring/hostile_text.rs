@@ -182,7 +182,7 @@ fn errors_repeat_no_control() {
 struct Task(Child);
 
 impl Task {
-    /// Starts a shell under this name that sleeps and wakes, in a process group of its own.
+    /// Starts a shell under this name that sleeps and wakes, in a separate process group.
     fn start(world: &World, name: &[u8]) -> Self {
         let path = world.dir.path().join(OsString::from_vec(name.to_vec()));
         symlink("/bin/sh", &path).unwrap();

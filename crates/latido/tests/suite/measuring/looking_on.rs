@@ -227,7 +227,7 @@ fn a_program_is_watched_from_its_start_to_its_end() {
             facts["unseen"].as_u64().unwrap(),
             response["count"].as_u64().unwrap(),
         );
-        return skip(what, Need::Tracefs, "this kernel keeps switches of its own out of traces");
+        return skip(what, Need::Tracefs, "this kernel keeps some of its switches out of traces");
     }
     let wakeup = of("wakeup");
     assert!(wakeup["max"].as_u64().unwrap() / 1000 <= most + 1, "{said}: {wakeup}");
@@ -377,7 +377,7 @@ fn the_way_from_a_timer_to_its_task_adds_up() {
     };
     let whole = total("latency");
     let stages = ["expiry", "handler", "waking", "switch"].map(total);
-    // Each nap is a process of its own: on a busy machine few of them start and end during the measurement.
+    // Each nap is a separate process: on a busy machine few of them start and end during the measurement.
     assert!(whole.0 > 0, "{whole:?} of {} series", all.len());
     assert!(stages.iter().all(|(count, _)| *count == whole.0), "{stages:?} {whole:?}");
     let slack = 5 * all.len() as u64;

@@ -159,7 +159,7 @@ fn a_load_that_dies_contaminates_the_cell() {
 #[test]
 fn a_load_is_gone_with_all_its_descendants() {
     let world = World::new();
-    // A shell that leaves a grandchild in a session of its own, which no process group reaches.
+    // A shell that leaves a grandchild in a separate session, which no process group reaches.
     let script =
         world.file("load.sh", "#!/bin/sh\nsetsid sleep 1000 &\nsetsid sh -c 'sleep 1001 & sleep 1002' &\nenv -i setsid sleep 1004.25 &\nsleep 1003\n");
     fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();

@@ -67,7 +67,7 @@ fn a_period_that_is_not_the_program_s_is_named() {
     assert!(told.contains("policy the program's own: python3 fifo 60"), "{told}");
 }
 
-/// latido names what makes the jobs of a program late: its own work, its page faults, a sleep of its own, the task that wakes it, the task
+/// latido names what makes the jobs of a program late: its own work, its page faults, its sleep, the task that wakes it, the task
 /// that holds its lock, the task that keeps that one off the CPU, the task that preempts it. Other tasks may also make some jobs late: only
 /// the planted ones count.
 #[test]

@@ -1,6 +1,7 @@
 //! `show` must leave out nothing of a run.
 
 use super::*;
+use crate::sample::cut;
 use latido_judge::{configuration, judging};
 use latido_model::cell::Item;
 use latido_model::{
@@ -53,13 +54,6 @@ fn shown() -> String {
     let found = configuration::configurations([&fixture.run], &fixture);
     let judgement = judging::of_run(&fixture.run, &fixture);
     show(&fixture.run, &judgement, &found, (false, Beside::default()), Style { width: 80, color: false })
-}
-
-/// Cuts a text at the line that starts with this. One blank line separates the two parts.
-fn cut<'t>(text: &'t str, start: &str) -> (&'t str, &'t str) {
-    let at = text.find(&format!("\n\n{start}")).unwrap();
-    assert!(!text[..at].ends_with('\n'), "{text}");
-    (&text[..at], &text[at + 2..])
 }
 
 #[test]
