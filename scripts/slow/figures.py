@@ -12,6 +12,10 @@ import re
 import sys
 
 
+# What stands for figures that were not found: then the report has another form than this script knows, and the status is 1.
+NO_TABLE, NO_VERDICT = "no table was found", "no verdict was found"
+
+
 def blocks(text):
     """Returns the blocks between blank lines, as lists of lines."""
     return [part.split("\n") for part in re.split(r"\n\s*\n", text.strip("\n"))]
@@ -39,9 +43,21 @@ def outcomes(block):
     for line in block[1:]:
         if re.match(r"  \S", line):
             lines.append(line.strip())
-        elif lines:
+        # A line that is not indented is a heading within the block.
+        elif lines and line.startswith(" "):
             lines[-1] += " " + line.strip()
     return [re.sub(r"; undecided: .*|; one repeat .*|; \d+ repeats .*", "", re.sub(" {2,}", ": ", line, count=1)) for line in lines]
+
+
+def paragraphs(pattern, text):
+    """Returns the paragraphs whose first line begins with the pattern, each on one line: the report wraps and indents what is too long."""
+    return [re.sub(r"\n +", " ", one) for one in re.findall(rf"^{pattern}.*(?:\n  .*)*", text, re.M)]
+
+
+def in_short(verdict):
+    """Returns the verdict, and how many conclusions hold where it counts them."""
+    counts = re.search(r"\bof \d+ (?:conclusions|expectations) .*", verdict)
+    return verdict.partition(":")[0] + (f": {counts[0]}" if counts else "")
 
 
 def figures(text):
@@ -51,25 +67,28 @@ def figures(text):
     studied = [line for block in found if len(block) > 1 and block[1].split()[:1] == ["unit"] for line in study(block)]
     emulated = re.search(r"^ emulated: (.+(\n .+)?)", text, re.M)
     lines = [f"emulated: {' '.join(emulated[1].split())}"] if emulated else []
-    lines.append(f"warnings of members that are identical to others: {len(re.findall(r'^warning: .* identical', text, re.M))}")
+    copies = [one for one in paragraphs("warning: ", text) if "identical members count once" in one]
+    lines.append(f"warnings of members that are identical to others: {len(copies)}")
     tables = []
     for block in found:
         if len(block) > 2 and block[1].startswith("configuration ") and "quantiles" not in block[0]:
             # One line for the heading and the title.
             heading, *others = rows(block)
             tables += [f"{heading}  -- {block[0]}", *others]
-    lines += studied or tables
+    lines += studied or tables or [NO_TABLE]
     for block in found:
         if block[0] in ("expected", "conclusions of the study"):
             lines += outcomes(block)
-    verdict = re.findall(r"^[A-Z][A-Z ]+: [^\n]*", text, re.M)
-    return lines + [re.sub(r"^([A-Z ]+): (?!of ).*", r"\1", line) for line in verdict[-1:]]
+    return lines + ([in_short(one) for one in paragraphs("[A-Z][A-Z ]+: ", text)[-1:]] or [NO_VERDICT])
 
 
 PLANTED = """Title of the report
 
-warning: wakeup, none, repeat 9 on a is identical to repeat 5: identical members count
+warning: wakeup, busy on built-full: repeats 2, 3, 4, 5, 6, 7, 8, 9 are
+         identical to others: identical members count once
+warning: wakeup, idle on built-full: repeat 9 is identical to another: identical members count
          once
+warning: of another kind
 Wake-up latency, maxima of the repeats (µs)
 configuration    repeats  least max
 stock                  9      21.72
@@ -87,6 +106,16 @@ expected
 
 PASS: the one holds: 5 µs
 """
+CONCLUDED = """conclusions of the study
+  not judged  4: no plan measures
+              it
+expected by this plan, not by the study
+  holds       the last
+
+run 20261129T070640Z-execution-times-nrmm
+INCONCLUSIVE: emulated (ranks kernels, not hardware); of 14 conclusions of the study, 14 not
+              measured; of 2 expectations of the plan, 2 undecided
+"""
 STUDIED = """Time by workers; median over 3 repeats
              unit  full  full
                     avg   max
@@ -96,7 +125,7 @@ STUDIED = """Time by workers; median over 3 repeats
 """
 WANTED = [
     "emulated: one CPU; a reading takes 82 ns",
-    "warnings of members that are identical to others: 1",
+    "warnings of members that are identical to others: 2",
     "configuration    repeats  least max  -- Wake-up latency, maxima of the repeats (µs)",
     "stock                  9      21.72",
     "holds: the one: 5 µs against 6 µs",
@@ -106,11 +135,19 @@ WANTED = [
 
 
 def self_test():
-    """Checks the figures of two planted reports."""
-    found = figures(PLANTED), figures(STUDIED)[1:]
-    assert found == (WANTED, ["Time by workers, full; avg max:", "  4  ns  8 500  9 000"]), found
+    """Checks the figures of planted reports."""
+    found = figures(PLANTED), figures(STUDIED)[1:], figures(CONCLUDED)[1:]
+    concluded = [NO_TABLE, "not judged: 4: no plan measures it", "holds: the last"]
+    concluded.append("INCONCLUSIVE: of 14 conclusions of the study, 14 not measured; of 2 expectations of the plan, 2 undecided")
+    assert found == (WANTED, ["Time by workers, full; avg max:", "  4  ns  8 500  9 000", NO_VERDICT], concluded), found
     print("the figures of planted reports are found")
 
 
+def main():
+    lines = figures(sys.stdin.read())
+    print("\n".join(lines))
+    return 1 if {NO_TABLE, NO_VERDICT} & set(lines) else 0
+
+
 if __name__ == "__main__":
-    self_test() if "--self-test" in sys.argv else print("\n".join(figures(sys.stdin.read())))
+    sys.exit(self_test() if "--self-test" in sys.argv else main())

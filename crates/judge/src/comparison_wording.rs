@@ -25,8 +25,8 @@ pub(crate) fn sides(n: u64, m: u64) -> String {
 }
 
 impl Pair {
-    /// Returns `isolated 95.0 µs against stock 300 µs, ratio 0.317 (0.25 to 0.4), p 0.0011 of 24, 10 repeats per side`, and the reason if the
-    /// comparison is undecided.
+    /// Returns `isolated 95.0 µs against stock 300 µs, ratio 0.317 (0.25 to 0.4), p 0.0011 of 24, 10 repeats per side`, and the reason if
+    /// the comparison is undecided.
     pub fn spans(&self) -> Vec<Span> {
         let Self { own, other, apart, p, ruling, left_out, each: _ } = self;
         let apart = apart.as_ref().map(|apart| [spans![", "], apart.spans()].concat()).unwrap_or_default();

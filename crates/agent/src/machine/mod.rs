@@ -34,7 +34,7 @@ use latido_model::{
 use latido_sys::sched::Policy;
 use power::{frequency, idle};
 use preemption::preemption;
-pub use realtime::realtime;
+pub use realtime::{group_budget_v1, realtime};
 
 /// The file in which a guest's image describes its laboratory: an [`Emulated`].
 pub const LABORATORY: &str = "lab/about";

@@ -73,24 +73,33 @@ fn group_scheduling(root: &Root, command_line: Option<&str>, config: Option<&Ker
 
 const V1_MOUNTS: &[&str] = &["sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"];
 
+/// Returns the path of the group of this process with this controller; that of version 2 has none.
+fn own_group<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
+    groups.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':');
+        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        controllers.split(',').any(|name| name == controller).then_some(path)
+    })
+}
+
+/// Returns the real-time budget of this process's group of version 1, with the file that has it.
+pub fn group_budget_v1(root: &Root) -> Option<GroupBudget> {
+    let groups = root.read("proc/self/cgroup")?;
+    let path = own_group(&groups, "cpu")?;
+    // Inside a container the path is the host's, while the mount shows the process's group at its top.
+    let candidates = V1_MOUNTS.iter().flat_map(|mount| [format!("{mount}{path}"), (*mount).to_owned()]);
+    candidates.into_iter().find_map(|directory| {
+        let file = format!("{}/cpu.rt_runtime_us", directory.trim_end_matches('/'));
+        Some(GroupBudget { runtime_us: root.value(&file)?, group: format!("/{file}") })
+    })
+}
+
 fn group_budget(root: &Root) -> Option<GroupBudget> {
     let groups = root.read("proc/self/cgroup")?;
-    let mut unified = None;
-    for line in groups.lines() {
-        let mut parts = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
-        if controllers.split(',').any(|controller| controller == "cpu") {
-            // Inside a container the path is the host's, while the mount shows the process's group at its top.
-            let candidates = V1_MOUNTS.iter().flat_map(|mount| [format!("{mount}{path}"), (*mount).to_owned()]);
-            return candidates.into_iter().find_map(|directory| {
-                let file = format!("{}/cpu.rt_runtime_us", directory.trim_end_matches('/'));
-                Some(GroupBudget { runtime_us: root.value(&file)?, group: format!("/{file}") })
-            });
-        }
-        if controllers.is_empty() {
-            unified = Some(path);
-        }
+    if own_group(&groups, "cpu").is_some() {
+        return group_budget_v1(root);
     }
+    let unified = own_group(&groups, "");
     // Version 2 has no budgets: every group that the cpu controller manages (it then has cpu.max) has 0.
     let mut path = unified?.trim_matches('/');
     loop {

@@ -10,6 +10,11 @@ pub fn named(stat: &str) -> Option<(String, &str)> {
     Some((clean::line(name).into_owned(), fields))
 }
 
+/// Returns the value of a line `NAME: VALUE` of a status file.
+pub fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+}
+
 /// The users of a task, from the line `Uid` of its status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Users {
@@ -21,7 +26,7 @@ pub struct Users {
 
 /// Returns the users of a task; `None` if the text does not show them.
 pub fn users(status: &str) -> Option<Users> {
-    let mut ids = status.lines().find_map(|line| line.strip_prefix("Uid:"))?.split_whitespace();
+    let mut ids = field(status, "Uid")?.split_whitespace();
     let mut next = || ids.next()?.parse().ok();
     Some(Users { real: next()?, effective: next()? })
 }

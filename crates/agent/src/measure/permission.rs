@@ -1,6 +1,7 @@
 //! Explains why the kernel refused a scheduling policy, which limit caused it, and which command lifts it.
 
-use latido_model::cell::Scheduling;
+use crate::machine::{Root, group_budget_v1};
+use latido_model::{cell::Scheduling, machine::GroupBudget};
 use latido_sys::Errno;
 use rustix::process::Resource;
 use std::fs;
@@ -17,10 +18,11 @@ pub fn explain(scheduling: Scheduling, error: Errno) -> String {
             _ => asked,
         };
     }
-    if let Some(group) = group_without_budget() {
+    // Groups of version 1 have this file only with CONFIG_RT_GROUP_SCHED.
+    if let Some(GroupBudget { runtime_us: 0, group }) = group_budget_v1(&Root::default()) {
         return format!(
-            "{asked}; the control group {group} has no real-time budget (cpu.rt_runtime_us is 0): \
-             echo 950000 > /sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us, or move the shell to the root group"
+            "{asked}; the control group has no real-time budget ({group} is 0): \
+             echo 950000 > {group}, or move the shell to the root group"
         );
     }
     let remedy = match scheduling {
@@ -59,20 +61,6 @@ fn limit(resource: Resource, words: fn(u64) -> String) -> String {
         Some(limit) => words(limit),
         None => "no limit forbids it, so a sandbox or container does".into(),
     }
-}
-
-/// Returns the cgroup v1 group of this process, if its real-time budget is 0 (CONFIG_RT_GROUP_SCHED).
-fn group_without_budget() -> Option<String> {
-    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let group = groups.lines().find_map(|line| {
-        let mut fields = line.splitn(3, ':');
-        let (_, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
-        controllers.split(',').any(|name| name == "cpu").then_some(path)
-    })?;
-    // Often one of the two is a link to the other.
-    let file = |mount: &str| fs::read_to_string(format!("/sys/fs/cgroup/{mount}{group}/cpu.rt_runtime_us")).ok();
-    let budget = ["cpu", "cpu,cpuacct"].into_iter().find_map(file)?;
-    (budget.trim() == "0").then(|| group.to_string())
 }
 
 /// Whether CAP_SYS_NICE (bit 23, linux/capability.h) is missing.

@@ -105,6 +105,28 @@ mod tests {
         assert_eq!(default, Vec::<String>::new());
     }
 
+    /// The kernel refuses round robin for one thread and for two, and FIFO in between: that is one sentence for each policy.
+    #[test]
+    fn a_policy_is_refused_in_one_sentence() {
+        let asked = thread::spawn(|| {
+            let own = capabilities(None).unwrap();
+            let effective = own.effective - CapabilitySet::SYS_NICE;
+            set_capabilities(None, CapabilitySets { effective, ..own }).unwrap();
+            let on = |scheduling, cpus: &str| {
+                let mut cell = cell(scheduling);
+                cell.conditions.cpus = Some(cpus.parse().unwrap());
+                cell
+            };
+            let (rr, fifo) = (Scheduling::Rr { prio: 80 }, Scheduling::Fifo { prio: 70 });
+            refusals(&[on(rr, "0"), on(fifo, "0"), on(rr, "0-1")].iter().collect::<Vec<_>>())
+        });
+        let refused = asked.join().unwrap();
+        if refused.is_empty() {
+            return skip("a policy that is refused", Need::AnotherUser, "a limit grants real-time priorities here");
+        }
+        assert!(refused.len() == 2 && refused[0] != refused[1], "{refused:?}");
+    }
+
     /// Every user may use time-sharing policies.
     #[test]
     fn ordinary_policies_are_granted() {

@@ -1,6 +1,6 @@
 //! `irqs`: moves interrupts away from the measured CPUs.
 
-mod daemons;
+pub mod daemons;
 #[cfg(test)]
 mod tests;
 

@@ -5,7 +5,7 @@ mod cache;
 mod cstates;
 mod frequency;
 pub mod irq_priority;
-mod irqs;
+pub mod irqs;
 pub mod isolate;
 mod knobs;
 mod nic;

@@ -25,7 +25,8 @@ pub(crate) fn header(line: &[u8]) -> Option<Vec<String>> {
 }
 
 fn recognise(bytes: &[u8]) -> bool {
-    lines(bytes).find(|(_, line)| !line.is_empty()).is_some_and(|(_, line)| header(line).is_some())
+    let first = lines(bytes).find(|(_, line)| !line.is_empty());
+    first.is_some_and(|(_, line)| !line.starts_with(b"{") && header(line).is_some())
 }
 
 /// Splits a line into fields, with quotes as in RFC 4180, but without line feeds in them.

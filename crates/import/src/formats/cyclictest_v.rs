@@ -100,7 +100,7 @@ impl Thread {
                 self.jumps += 1;
                 self.skipped = self.skipped.saturating_add(line.cycle - last - 1);
             }
-            // A first line of -o has a cycle above 0, too. With few lines latido claims the extremes alone: they are right in either case.
+            // A first line of -o has a cycle above 0, too. With few lines latido claims only the extremes of the lines.
             None => {
                 self.skipped = line.cycle;
                 self.jumps = u64::from(line.cycle > 0);

@@ -270,6 +270,7 @@ fn samples_of_any_program() {
         ("value_min\n1\n", "not a unit"),
         ("{\"value_us\":[1]}\n", "neither a number"),
         ("{\"value\":1,\"unit\":\"furlong\"}\n", "not a unit"),
+        ("{\"value_us\":1,\"value_us\":2}\n", "twice"),
     ] {
         let error = format!("{:#}", of(bytes.as_bytes(), None, None).unwrap_err());
         assert!(error.contains(why) && error.contains("line "), "{bytes}: {error}");

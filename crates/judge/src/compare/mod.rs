@@ -7,7 +7,7 @@ mod tests;
 pub use rows::Row;
 
 use crate::{
-    numbers::compare::{Outcome, outcome},
+    numbers::compare::{Outcome, outcome_of, worst},
     observed::{
         Metric, Observed, Unlike, alike,
         differences::{self, Difference},
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 use latido_model::cell::{IDLE, NO_LOAD};
-use latido_statistics::two::{Verdict, verdict::LEVEL};
+use latido_statistics::two::verdict::LEVEL;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -176,12 +176,8 @@ pub fn of(arms: &Arms, asked: &Asked) -> Result<Compared, String> {
     let taken: Vec<Vec<&Observed>> = (0..arms.names.len())
         .map(|arm| complete.iter().filter_map(|group| group.arms.get(arm)).flatten().copied().collect())
         .collect();
-    let worse = |verdict: &Verdict| match verdict {
-        Verdict::Lower if !asked.metric.higher_is_worse() => Verdict::Higher,
-        Verdict::Higher if !asked.metric.higher_is_worse() => Verdict::Lower,
-        other => other.clone(),
-    };
-    let deciding: Vec<Verdict> = rows.iter().filter(|row| row.decides).map(|row| worse(&row.verdict)).collect();
+    let deciding = rows.iter().filter(|row| row.decides);
+    let outcome = worst(deciding.map(|row| outcome_of(&row.verdict, asked.metric.higher_is_worse())));
     Ok(Compared {
         metric: asked.metric.clone(),
         level: LEVEL,
@@ -193,7 +189,7 @@ pub fn of(arms: &Arms, asked: &Asked) -> Result<Compared, String> {
         in_turn: in_turn(&arms.observed),
         unmatched,
         rows,
-        outcome: match outcome(deciding.iter()) {
+        outcome: match outcome {
             // The places that were left out may be worse.
             Outcome::NotWorse if !left_out.is_empty() => Outcome::Undecided,
             outcome => outcome,
@@ -255,6 +251,13 @@ fn in_turn(arms: &[Vec<Observed>]) -> bool {
         .collect();
     spans.sort_unstable();
     spans.len() > 1 && spans.windows(2).all(|pair| matches!(pair, [(_, end), (start, _)] if end < start))
+}
+
+impl Compared {
+    /// Returns what a row's verdict means.
+    pub fn outcome_of(&self, row: &Row) -> Outcome {
+        outcome_of(&row.verdict, self.metric.higher_is_worse())
+    }
 }
 
 impl ArmView {

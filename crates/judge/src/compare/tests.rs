@@ -12,6 +12,7 @@ use latido_model::{
     record::{LoadRecord, Rate, Second},
     sample::{Fixture, cell, under},
 };
+use latido_statistics::two::Verdict;
 
 const WANTED: Wanted = Wanted { statistic: Statistic::Max, samples: true };
 

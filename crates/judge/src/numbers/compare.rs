@@ -73,7 +73,7 @@ pub struct Against {
 }
 
 /// The joint outcome of all verdicts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// A side is higher: worse.
@@ -102,7 +102,7 @@ pub fn of(arms: &[Arm], question: Question, unit: Kind) -> Result<Compared, Refu
         Against { arm: arm.name.clone(), base: base.name.clone(), comparison, p_holm, verdict }
     });
     let comparisons: Vec<Against> = comparisons.collect();
-    let outcome = outcome(comparisons.iter().map(|one| &one.verdict));
+    let outcome = worst(comparisons.iter().map(|one| outcome_of(&one.verdict, true)));
     let neighbours = neighbours(arms);
     Ok(Compared { unit, level: LEVEL, arms: arms.iter().map(Figures::of).collect(), comparisons, outcome, neighbours })
 }
@@ -128,15 +128,18 @@ fn neighbours(arms: &[Arm]) -> Option<f64> {
     (pairs >= 8.0 && found > expected + BY_CHANCE / values.sqrt()).then_some(found)
 }
 
-/// Returns the joint outcome of verdicts.
-pub fn outcome<'a>(all: impl Iterator<Item = &'a Verdict> + Clone) -> Outcome {
-    if all.clone().any(|verdict| *verdict == Verdict::Higher) {
-        Outcome::Worse
-    } else if all.clone().any(|verdict| matches!(verdict, Verdict::Undecided { .. })) {
-        Outcome::Undecided
-    } else {
-        Outcome::NotWorse
+/// Returns what a verdict means; of a quantity whose lower values are worse, `lower` is the bad one.
+pub fn outcome_of(verdict: &Verdict, higher_is_worse: bool) -> Outcome {
+    match (verdict, higher_is_worse) {
+        (Verdict::Higher, true) | (Verdict::Lower, false) => Outcome::Worse,
+        (Verdict::Undecided { .. }, _) => Outcome::Undecided,
+        (Verdict::Lower | Verdict::Higher | Verdict::Equivalent, _) => Outcome::NotWorse,
     }
+}
+
+/// Returns the joint outcome: worse takes precedence over undecided.
+pub fn worst(all: impl Iterator<Item = Outcome>) -> Outcome {
+    all.min().unwrap_or(Outcome::NotWorse)
 }
 
 impl Figures {

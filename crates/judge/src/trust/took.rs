@@ -38,8 +38,8 @@ fn own(noted: bool, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> Grad
     }
 }
 
-/// Returns `2 tasks at or above the thread's priority, mostly hog (fifo 90, CPU 1) for 1.50 s`. Short-lived tasks with the same name and policy
-/// count as one: `17 tasks at or above the thread's priority, mostly short (16 of them, fifo 80, CPU 1) for 136 ms`.
+/// Returns `2 tasks at or above the thread's priority, mostly hog (fifo 90, CPU 1) for 1.50 s`. Short-lived tasks with the same name and
+/// policy count as one: `17 tasks at or above the thread's priority, mostly short (16 of them, fifo 80, CPU 1) for 136 ms`.
 fn most_of(tasks: &[&Foreign], noun: &str) -> Option<Vec<Span>> {
     let mut alike: BTreeMap<(&str, &str), Vec<&Foreign>> = BTreeMap::new();
     for task in tasks {

@@ -140,16 +140,24 @@ pub trait Printed {
 }
 
 impl Form {
+    /// Checks `--float`.
+    ///
+    /// # Errors
+    /// The format is not LaTeX.
+    pub fn check_float(&self) -> Result<(), Usage> {
+        match self.float && self.format.as_deref() != Some("latex") {
+            true => Err(Usage::new(formats::ONLY_LATEX_FLOATS)),
+            false => Ok(()),
+        }
+    }
+
     /// Prints what a command found.
     ///
     /// # Errors
     /// The format has no such table, or stdout cannot be written.
     pub fn print(&self, found: &impl Printed, json: bool) -> Result<()> {
+        self.check_float()?;
         let text = match (self.format.as_deref(), json) {
-            (Some(JUNIT), _) if self.float => {
-                let message = "--float applies only to LaTeX tables: write --format latex, or remove --float";
-                return Err(Usage::new(message).into());
-            }
             (Some(JUNIT), _) => found.tests(),
             (Some("csv"), _) => table("csv", &found.data(), self.float)?,
             (Some(format), _) => table(format, &found.table(), self.float)?,

@@ -28,7 +28,7 @@ const MOST: usize = 500;
 
 const NOTES: &str = "\
 RUN... are runs in order of time. DIR is a store or another directory with runs: latido takes those of one plan (--plan), in the order
-in which they started. The value of a run is the median of its repeats (--metric; the maximum by default). latido finds changes of
+in which they started. The value of a run is the median of its repeats, or the rate of all for counts (--metric; the maximum by default). latido finds changes of
 level by E-divisive with permutations, on logarithms, with at least five runs on either side. It prints between which two runs a
 change is, and what else differs between them. Lower is better.
 
@@ -81,10 +81,8 @@ pub struct Args {
 /// # Errors
 /// The values cannot be read, or are too many.
 pub fn run(args: &Args) -> Result<u8> {
+    check(&args.form, args.against.is_some(), args.values.is_some())?;
     let Some(path) = &args.values else { return runs(args) };
-    if let Some(format) = &args.form.format {
-        return Err(no_table(format).into());
-    }
     let scale = args.scale.map_or(Scale::Ratio, Scale::from);
     let source = Source::read(path)?;
     let table = values::table(&source.text, Some(2), args.common.unit).map_err(|at| source.wrong(&at))?;
@@ -121,17 +119,22 @@ fn runs(args: &Args) -> Result<u8> {
     let found = of_runs::of(&runs, &asked).map_err(|why| anyhow!(why))?;
     args.alike.write(|| report::history::figures(&found))?;
     match (args.form.format.as_deref(), args.common.json) {
-        (Some(JUNIT), _) => write_out(&compared::histories(&found))?,
-        (Some(format), _) => return Err(no_table(format).into()),
+        (Some(_), _) => write_out(&compared::histories(&found))?,
         (None, true) => write_out(&document(&found)?)?,
         (None, false) => write_out(&report::history::text(&found, outcome::style()))?,
     };
     Ok(status(found.outcome))
 }
 
-/// Returns the error for a table of verdicts, which only a comparison has.
-fn no_table(format: &str) -> Usage {
-    Usage::new(format!("--format {format} needs stored runs, and for a table --against; else write --json"))
+/// Refuses a format that the command does not have: a history has its verdicts as tests, and only a comparison has a table of them.
+fn check(form: &Form, compares: bool, values: bool) -> Result<(), Usage> {
+    form.check_float()?;
+    match form.format.as_deref() {
+        Some(format) if values || (format != JUNIT && !compares) => Err(Usage::new(format!(
+            "--format {format} needs stored runs, and for a table --against; else write --json"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the exit status: "worse" wins over "undecided", and both over everything else.

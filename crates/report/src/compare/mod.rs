@@ -171,7 +171,7 @@ fn last_word(compared: &Compared, style: Style) -> Vec<String> {
     let deciding = || compared.rows.iter().filter(|row| row.decides);
     let worse = if compared.metric.higher_is_worse() { "higher" } else { "lower" };
     let bad: Vec<String> = deciding()
-        .filter(|row| word(&row.verdict).0 == worse)
+        .filter(|row| compared.outcome_of(row) == Outcome::Worse)
         .map(|row| format!("{} in {}", name(row), row.arm))
         .collect();
     let open = deciding().filter(|row| matches!(row.verdict, Verdict::Undecided { .. })).count() as u64;

@@ -4,7 +4,6 @@ use super::{
     case::Case,
     junit::{self, Suite},
     state::State,
-    text::Names,
 };
 use crate::{
     compare::{self, name},
@@ -42,7 +41,7 @@ pub fn values(compared: &of_values::Compared, name: &str) -> String {
         .iter()
         .map(|one| Case {
             name: format!("{} against {}", one.arm, one.base),
-            state: state(&one.verdict, true),
+            state: state(of_values::outcome_of(&one.verdict, true)),
             why: why(&one.verdict, &format!("{}, p {}", estimate(one, compared.unit), p_text(one.p_holm))),
         })
         .collect();
@@ -57,11 +56,10 @@ pub fn values(compared: &of_values::Compared, name: &str) -> String {
 
 /// Returns the tests of a history: one per series that decides.
 pub fn histories(found: &Histories) -> String {
-    let mut names = Names::default();
     let series = found.series.iter().filter(|one| one.decides);
     let mut cases: Vec<Case> = series
         .map(|one| Case {
-            name: names.unique(format!("{}: {}", history::name(one), found.metric)),
+            name: format!("{}: {}", history::name(one), found.metric),
             state: match one.outcome() {
                 Outcome::Worse => State::Fail,
                 Outcome::Undecided => State::Undecided,
@@ -73,7 +71,7 @@ pub fn histories(found: &Histories) -> String {
     // The newest run of a series that does not decide so may be left out, and may be worse.
     if found.outcome == Outcome::Undecided && !cases.iter().any(|case| case.state == State::Undecided) {
         let why = found.left_out.join("; ");
-        cases.push(Case { name: names.unique("the newest run counts".into()), state: State::Undecided, why });
+        cases.push(Case { name: "the newest run counts".into(), state: State::Undecided, why });
     }
     let newest = ("latido.run".to_owned(), found.runs.last().cloned().unwrap_or_default());
     junit::document(&[Suite {
@@ -87,19 +85,18 @@ pub fn histories(found: &Histories) -> String {
 
 /// Returns the tests of the rows that decide. What latido left out may be worse: no file with such a place looks like a pass.
 fn of_rows(compared: &of_runs::Compared) -> Vec<Case> {
-    let mut names = Names::default();
     let rows = compared.rows.iter().filter(|row| row.decides);
     let mut cases: Vec<Case> = rows
         .map(|row| Case {
-            name: names.unique(format!("{}: {} of {} against {}", name(row), compared.metric, row.arm, row.base)),
-            state: state(&row.verdict, compared.metric.higher_is_worse()),
+            name: format!("{}: {} of {} against {}", name(row), compared.metric, row.arm, row.base),
+            state: state(compared.outcome_of(row)),
             why: why(&row.verdict, &figures(row)),
         })
         .collect();
     let left_out: Vec<&str> = compared.left_out.iter().map(|one| one.detail.as_str()).collect();
     if cases.is_empty() || !left_out.is_empty() {
         let why = if cases.is_empty() { "latido made no deciding comparison".into() } else { left_out.join("; ") };
-        cases.push(Case { name: names.unique("every place is compared".into()), state: State::Undecided, why });
+        cases.push(Case { name: "every place is compared".into(), state: State::Undecided, why });
     }
     cases
 }
@@ -123,11 +120,11 @@ fn why(verdict: &Verdict, figures: &str) -> String {
     format!("{}{reason}{figures}", word(verdict).0)
 }
 
-fn state(verdict: &Verdict, higher_is_worse: bool) -> State {
-    match (verdict, higher_is_worse) {
-        (Verdict::Higher, true) | (Verdict::Lower, false) => State::Fail,
-        (Verdict::Undecided { .. }, _) => State::Undecided,
-        (Verdict::Lower | Verdict::Higher | Verdict::Equivalent, _) => State::Pass,
+fn state(outcome: of_values::Outcome) -> State {
+    match outcome {
+        of_values::Outcome::Worse => State::Fail,
+        of_values::Outcome::Undecided => State::Undecided,
+        of_values::Outcome::NotWorse => State::Pass,
     }
 }
 
@@ -157,12 +154,5 @@ mod tests {
         let better = values(&compared([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), "maxima.csv");
         assert!(better.contains("failures=\"0\" errors=\"0\""), "{better}");
         assert!(better.contains("<system-out>lower; b is "), "{better}");
-    }
-
-    #[test]
-    fn of_quantities_whose_higher_values_are_better_a_lower_side_fails() {
-        assert_eq!(state(&Verdict::Lower, false), State::Fail);
-        assert_eq!(state(&Verdict::Higher, false), State::Pass);
-        assert_eq!(state(&Verdict::Undecided { reason: "few".into() }, false), State::Undecided);
     }
 }

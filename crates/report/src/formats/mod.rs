@@ -45,6 +45,9 @@ const TEXT: Format = Format {
     table: None,
 };
 
+/// The error for `--float` with another format.
+pub const ONLY_LATEX_FLOATS: &str = "--float applies only to LaTeX tables: write --format latex, or remove --float";
+
 /// Usual file endings of pages.
 const PAGES: [&str; 3] = ["html", "htm", "xhtml"];
 
@@ -161,7 +164,7 @@ pub fn of_sheet(format: &str, sheet: &Sheet, name: &str, float: bool) -> Result<
 fn single(format: &Format, sheet: &Sheet, name: &str, float: bool) -> Result<String> {
     match format.table {
         Some(TableForm::Print(_)) if float && format.name == latex::FORMAT.name => Ok(latex::float(sheet, name)),
-        _ if float => bail!("--float applies only to LaTeX tables: write --format latex, or remove --float"),
+        _ if float => bail!(ONLY_LATEX_FLOATS),
         Some(TableForm::Print(write)) => Ok(write(sheet)),
         Some(TableForm::Data(write)) => write(&with_units(sheet)),
         None => bail!("the format `{}` has no single tables", format.name),

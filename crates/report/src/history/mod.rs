@@ -12,6 +12,7 @@ use crate::{
 use latido_judge::{
     history::{Histories, Series},
     numbers::history::{Change, Outcome},
+    observed::Measure,
 };
 use latido_model::clean;
 use latido_statistics::change::SEGMENT;
@@ -91,7 +92,7 @@ pub fn name(series: &Series) -> String {
 fn title(series: &Series) -> String {
     let repeats = || series.points.iter().map(|night| night.repeats);
     // The count of a run is that of all its repeats together.
-    let which = if series.measure.name() == "per hour" { "rate" } else { "median" };
+    let which = if matches!(series.measure, Measure::Per(_)) { "rate" } else { "median" };
     let of = match (repeats().min(), repeats().max()) {
         (Some(1), Some(1)) | (None, _) | (_, None) => String::new(),
         (Some(a), Some(b)) if a == b => format!(", each the {which} of {a} repeats"),
@@ -177,12 +178,14 @@ fn remarks(series: &Series, style: Style) -> Vec<String> {
 /// Returns what decides the outcome of a series, as one sentence.
 pub(crate) fn newest(series: &Series) -> String {
     let found = &series.found;
-    let change = || found.changes.last().map(|change| changed(change, series));
+    let change = found.changes.last().map(|change| changed(change, series));
+    // A fall with a step up in it is worse by the step.
+    let drifts = found.drift.is_some_and(|drift| drift.rises || found.changes.is_empty());
     match &found.refused {
         Some(why) => why.clone(),
         None if found.outcome == Outcome::Undecided => of_values::newest_stand_out(found, "run"),
         None if found.outcome != series.outcome() => by_chance(series),
-        None => drift(series).or_else(change).unwrap_or_else(|| UNCHANGED.into()),
+        None => drift(series).filter(|_| drifts).or(change).unwrap_or_else(|| UNCHANGED.into()),
     }
 }
 
@@ -276,6 +279,7 @@ mod tests {
         let level = |from: usize, high: i64| -> Vec<i64> {
             (0..20).map(|n| if n < from { 100 + n as i64 % 7 } else { high + n as i64 % 7 }).collect()
         };
+        let fall = (0..20).map(|n| if n < 12 { 400 - 20 * n } else { 900 - 20 * n }).collect();
         for (maxima, counts, why) in [
             (
                 level(10, 300),
@@ -284,6 +288,8 @@ mod tests {
             ),
             (level(17, 300), "failures=\"0\" errors=\"1\"", "message=\"the newest 3 runs cannot be judged yet"),
             (level(20, 0), "failures=\"0\" errors=\"0\"", "<system-out>no change of level was found"),
+            // A fall with a step up in it: the step is what is worse.
+            (fall, "failures=\"1\" errors=\"0\"", "message=\"between night 11 and night 12"),
         ] {
             let text = crate::export::compared::histories(&histories(&maxima, |_| ()));
             assert!(text.contains(counts) && text.contains(why), "{text}");

@@ -58,8 +58,8 @@ pub struct Line {
 /// The most groups; the tables below show the others.
 const MOST: usize = 8;
 
-/// A figure of a run, and the number behind it.
-type Figure = (Number, f64);
+/// A figure of a run, and the number behind it; the number of samples has none, because nobody divides it.
+type Figure = (Number, Option<f64>);
 
 impl Comparison {
     /// Returns the comparison for a report of several runs; nothing for a report of one.
@@ -152,8 +152,9 @@ fn groups(section: &Section, input: &ReportInput) -> Vec<Group> {
 fn figures(section: &Section, series: &Curve, pooled: &Pooled) -> Vec<Figure> {
     let limit = series.limit();
     let over = |v: f64| limit.is_some_and(|limit| v > limit);
-    let time = |label: &str, v: f64| (Number { label: label.into(), value: section.value(v), is_over: over(v) }, v);
-    let count = |label: String, n: u64| (Number { label, value: words::count(n), is_over: n > 0 }, n as f64);
+    let time =
+        |label: &str, v: f64| (Number { label: label.into(), value: section.value(v), is_over: over(v) }, Some(v));
+    let count = |label: String, n: u64| (Number { label, value: words::count(n), is_over: n > 0 }, Some(n as f64));
     let rare = pooled.summary.quantiles.get("0.999").copied().flatten();
     let mut all: Vec<Figure> = Vec::new();
     all.extend(pooled.summary.max.map(|v| time("worst", v as f64)));
@@ -163,7 +164,7 @@ fn figures(section: &Section, series: &Curve, pooled: &Pooled) -> Vec<Figure> {
     }
     all.extend(pooled.slots.map(|slots| count("missed".into(), slots.missed)));
     let (samples, _) = count(words::plural(section.noun()), pooled.summary.count);
-    all.push((Number { is_over: false, ..samples }, f64::NAN));
+    all.push((Number { is_over: false, ..samples }, None));
     all
 }
 
@@ -171,9 +172,9 @@ fn figures(section: &Section, series: &Curve, pooled: &Pooled) -> Vec<Figure> {
 fn lines(runs: &[Vec<Figure>]) -> Vec<Line> {
     let mut ranked: Vec<(usize, &String)> = Vec::new();
     // `worst` and `p99.9` come first and the number of samples last. The other figures stay in the order in which they first appear.
-    let rank = |label: &str, value: f64| match ["worst", "p99.9"].iter().position(|known| *known == label) {
+    let rank = |label: &str, value: Option<f64>| match ["worst", "p99.9"].iter().position(|known| *known == label) {
         Some(rank) => rank,
-        None if value.is_nan() => 3,
+        None if value.is_none() => 3,
         None => 2,
     };
     for (number, value) in runs.iter().flatten() {
@@ -186,7 +187,7 @@ fn lines(runs: &[Vec<Figure>]) -> Vec<Line> {
         let found: Vec<Option<&Figure>> =
             runs.iter().map(|all| all.iter().find(|(number, _)| number.label == *label)).collect();
         let ratio = match found[..] {
-            [Some((_, a)), Some((_, b))] if *a > 0.0 && b.is_finite() => words::plain(b / a),
+            [Some((_, Some(a))), Some((_, Some(b)))] if *a > 0.0 => words::plain(b / a),
             _ => String::new(),
         };
         let again = |one: &Number| Number { label: one.label.clone(), value: one.value.clone(), is_over: one.is_over };

@@ -66,7 +66,7 @@ impl Workspace {
         differing.count() == 0
     }
 
-    /// Returns the largest deviation of the matrix times its inverse from the identity, or NaN if any entry is NaN.
+    /// Returns the largest deviation of the matrix times its inverse from the identity, or infinity if any entry is NaN.
     pub(super) fn residual(&self) -> f64 {
         let n = self.n.max(1);
         let mut worst = 0.0f64;
@@ -76,7 +76,7 @@ impl Workspace {
                 let product: f64 = row.iter().zip(entries).map(|(a, b)| a * b).sum();
                 let off = (product - if index == column { 1.0 } else { 0.0 }).abs();
                 if off.is_nan() {
-                    return off;
+                    return f64::INFINITY;
                 }
                 worst = if off > worst { off } else { worst };
             }

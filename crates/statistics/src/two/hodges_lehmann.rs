@@ -24,10 +24,10 @@ impl Difference {
     }
 }
 
-/// Returns the difference of b from a, with the interval from the exact distribution of U (Bauer, JASA 67, 1972; R's
-/// `wilcox.test(conf.int = TRUE)` without ties). The limits are the sorted differences of rank c and nm + 1 - c, with c the smallest number for which P(U <=
-/// c) >= (1 - confidence)/2; there is no interval if c is 0. Above 400 repeats on both sides together, or 20,000 pairs, the function uses the
-/// normal approximation of c.
+/// Returns the difference of b from a, with the interval from the exact distribution of U (Bauer, JASA 67, 1972). It is that of
+/// `wilcox.test(conf.int = TRUE)` of R without ties. The limits are the sorted differences of rank c and nm + 1 - c. Here c is the smallest
+/// number for which P(U <= c) is at least (1 - confidence)/2; there is no interval if c is 0. Above 400 repeats on both sides together, or
+/// 20,000 pairs, the function uses the normal approximation of c.
 pub fn hodges_lehmann(a: &[f64], b: &[f64], confidence: f64) -> Result<Difference, Refusal> {
     check(a, "repeats", 1)?;
     check(b, "repeats", 1)?;

@@ -14,7 +14,8 @@ pub enum Stamps {
     Hardware,
 }
 
-/// A packet that arrived. Times are ns of CLOCK_REALTIME; the card's stamp is in ns of the card's clock. 0 means no stamp, as in the kernel.
+/// A packet that arrived. Times are ns of CLOCK_REALTIME; the card's stamp is in ns of the card's clock. 0 means no stamp, as in the
+/// kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
     /// How many of the packet's bytes are in the buffer.

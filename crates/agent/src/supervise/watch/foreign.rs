@@ -99,8 +99,33 @@ struct Task {
     /// The CPU on which it was at the last look.
     cpu_last: u32,
     ran_last: u64,
-    starts_last: u64,
+    times_last: u64,
+    /// How often it had been preempted; `None` if its preemptions did not matter at the last look.
+    preempted_last: Option<u64>,
     told: Told,
+}
+
+impl Task {
+    /// Returns how often it began to keep the probe from the CPU since the last look, if the kernel has given it a CPU `times` times. A
+    /// more urgent task that preempts it keeps the probe from the CPU too, so the stretch goes on.
+    fn starts(&mut self, stat: &Stat, times: u64, priority: Option<u8>) -> u64 {
+        let times = times.saturating_sub(std::mem::replace(&mut self.times_last, times));
+        let now = preemptions(self.foreign.owner, stat, priority, || stat::status(&self.dir));
+        let before = std::mem::replace(&mut self.preempted_last, now);
+        let preempted = now.zip(before).map_or(0, |(now, before)| now.saturating_sub(before));
+        times.saturating_sub(preempted).max(1)
+    }
+}
+
+/// Returns how often a task was preempted so far, if that matters: for programs above the probe. Nothing reads the bursts of other tasks.
+fn preemptions(
+    owner: Option<TaskOwner>,
+    stat: &Stat,
+    priority: Option<u8>,
+    status: impl FnOnce() -> String,
+) -> Option<u64> {
+    let matters = matches!(owner, Some(TaskOwner::Program | TaskOwner::Latido)) && stat.is_above(priority);
+    if matters { stat::preempted(&status()) } else { None }
 }
 
 impl Watched {
@@ -160,8 +185,7 @@ impl Watched {
             let ran_ns = task.told.lately(ran.saturating_sub(task.ran_last), reading);
             let from = read_at.min(now.saturating_sub(ran_ns));
             task.ran_last = ran;
-            let starts = stat.starts(times, stat::preempted(&task.dir), priority);
-            let starts = starts.saturating_sub(std::mem::replace(&mut task.starts_last, starts)).max(1);
+            let starts = task.starts(&stat, times, priority);
             // If the task changed its CPU, latido does not know where it ran in between: all of its time may have been on either CPU.
             let places = [stat.cpu, std::mem::replace(&mut task.cpu_last, stat.cpu)];
             let places = if places[0] == places[1] { &places[..1] } else { &places[..] };
@@ -222,23 +246,33 @@ impl Watched {
                 let Some(stat) = Stat::read(&dir).filter(|stat| stat.outranks(self.own.priority)) else { continue };
                 let Some(owner) = self.owner(pid, tid, &stat, &process.path()) else { continue };
                 let owner = Some(owner);
-                if !stat::may_run(&dir, cpus) {
+                let status = stat::status(&dir);
+                if !stat::may_run(&status, cpus) {
                     continue;
                 }
+                let preempted = preemptions(owner, &stat, self.own.priority, || status);
                 self.others.remove(&tid);
-                let starts = stat.starts(all, stat::preempted(&dir), self.own.priority);
                 let Stat { start_tick, cpu, .. } = stat;
                 let policy = stat.policy_name();
                 let foreign = Foreign { policy, comm: stat.comm, tid, cpu, ran_ns: 0, owner };
                 // What a task ran before the last task sampling does not count. A task that started since then began at zero.
                 let born = if start_tick > self.since_tick { 0 } else { ran };
                 let ran_last = known.unwrap_or(born).min(ran);
-                // How often it started by then is unknown for a new task. latido assumes the same rate as over its whole life.
-                let part = ran_last as f64 / ran.max(1) as f64;
-                let starts_last = (starts as f64 * part) as u64;
+                // How often it was given a CPU by then is unknown for a new task. latido assumes the same rate as over its whole life.
+                let part = |count: u64| (count as f64 * (ran_last as f64 / ran.max(1) as f64)) as u64;
+                let (times_last, preempted_last) = (part(all), preempted.map(part));
                 self.tasks.insert(
                     tid,
-                    Task { dir, foreign, start_tick, cpu_last: cpu, ran_last, starts_last, told: Told::at(last_at) },
+                    Task {
+                        dir,
+                        foreign,
+                        start_tick,
+                        cpu_last: cpu,
+                        ran_last,
+                        times_last,
+                        preempted_last,
+                        told: Told::at(last_at),
+                    },
                 );
             }
         }

@@ -59,11 +59,11 @@ impl Stat {
         }
     }
 
-    /// Returns how often it began to keep the probe from its CPU, if the kernel gave it a CPU `times` times. A more urgent task that preempts
-    /// it keeps the probe from the CPU too: the stretch goes on. The kernel also throttles deadline tasks, and then less urgent ones run.
-    pub fn starts(&self, times: u64, preempted: u64, priority: Option<u8>) -> u64 {
-        let is_above = matches!(self.policy, 1 | 2) && self.priority > u32::from(priority.unwrap_or(0));
-        if is_above { times.saturating_sub(preempted) } else { times }
+    /// Tells whether whatever preempts it keeps the probe from the CPU too, because it is as urgent or more: FIFO (1) and RR (2) above the
+    /// priority. The kernel throttles deadline tasks, and then less urgent ones run. It also throttles all real-time tasks by its settings,
+    /// which then lets a time-sharing probe run: such a break stays unseen here.
+    pub fn is_above(&self, priority: Option<u8>) -> bool {
+        matches!(self.policy, 1 | 2) && self.priority > u32::from(priority.unwrap_or(0))
     }
 
     /// Returns its policy as in records: `fifo 90`.
@@ -94,17 +94,19 @@ pub fn on_cpu(dir: &Path) -> Option<(u64, u64)> {
     Some((numbers.next()?.parse().ok()?, numbers.nth(1)?.parse().ok()?))
 }
 
-/// Returns how often a task left its CPU although it could run (proc_pid_status(5), `nonvoluntary_ctxt_switches`); 0 if it is gone.
-pub fn preempted(dir: &Path) -> u64 {
-    let status = fs::read_to_string(dir.join("status")).unwrap_or_default();
-    let count = status.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
-    count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+/// Returns the status file of a task (proc_pid_status(5)); empty if the task is gone.
+pub fn status(dir: &Path) -> String {
+    fs::read_to_string(dir.join("status")).unwrap_or_default()
 }
 
-/// Tells whether a task may run on one of these CPUs.
-pub fn may_run(dir: &Path, cpus: &CpuSet) -> bool {
-    let status = fs::read_to_string(dir.join("status")).unwrap_or_default();
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+/// Returns how often a task left its CPU although it could run, by its status.
+pub fn preempted(status: &str) -> Option<u64> {
+    task::field(status, "nonvoluntary_ctxt_switches")?.parse().ok()
+}
+
+/// Tells whether a task may run on one of these CPUs, by its status.
+pub fn may_run(status: &str, cpus: &CpuSet) -> bool {
+    let list = task::field(status, "Cpus_allowed_list");
     match list.and_then(|list| list.parse::<CpuSet>().ok()) {
         Some(allowed) => cpus.iter().any(|cpu| allowed.contains(cpu)),
         None => true,
@@ -149,12 +151,10 @@ mod tests {
             priority,
             policy,
         };
-        // Five times on a CPU, three times preempted: of one above the probe two stretches, of an equal one perhaps five.
-        for (policy, urgency, starts) in [(1, 81, 2), (2, 81, 2), (1, 80, 5), (2, 80, 5), (6, 0, 5)] {
-            assert_eq!(stat(policy, urgency).starts(5, 3, Some(80)), starts, "{policy} {urgency}");
+        for (policy, priority, above) in [(1, 81, true), (2, 81, true), (1, 80, false), (2, 80, false), (6, 0, false)] {
+            assert_eq!(stat(policy, priority).is_above(Some(80)), above, "{policy} {priority}");
         }
-        assert_eq!(stat(1, 1).starts(5, 3, None), 2, "above a time-sharing probe");
-        assert_eq!(stat(1, 81).starts(3, 5, Some(80)), 0);
+        assert!(stat(1, 1).is_above(None) && !stat(0, 0).is_above(None), "above a time-sharing probe");
         assert!(stat(1, 80).outranks(Some(80)));
         assert!(!stat(1, 79).outranks(Some(80)));
         assert!(stat(6, 0).outranks(Some(99)));

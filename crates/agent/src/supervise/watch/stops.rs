@@ -51,8 +51,8 @@ impl Stops {
     /// Takes one look.
     pub fn look(&mut self, root: &Root, moment: Moment) {
         let (standing, frozen) = self.stands(root);
-        // After a stop between two looks, the kernel reports once that the process was continued. latido takes that report at each look: left
-        // for the next look, it would count as another stop.
+        // After a stop between two looks, the kernel reports once that the process was continued. latido takes that report at each look:
+        // left for the next look, it would count as another stop.
         let went_on = self.went_on();
         let between = match frozen {
             Frozen::Between => Some(FREEZER),
@@ -187,6 +187,35 @@ mod tests {
             Some((2, 600 * MS)),
             "it stands still"
         );
+    }
+
+    /// A process is frozen between two looks, and a signal stops and continues it as well: latido counts one stop. The kernel's report that
+    /// the process continued must not count at the next look.
+    #[test]
+    fn a_freeze_and_a_signal_at_once_are_one_stop() {
+        use rustix::process::{Signal, kill_process};
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let (pid, tree) = (child.id(), empty());
+        let events = "sys/fs/cgroup/new/cgroup.events";
+        tree.write(&format!("proc/{pid}/stat"), &stat('S'));
+        tree.write(&format!("proc/{pid}/cgroup"), "0::/new\n");
+        tree.write("proc/self/mountinfo", "31 25 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        tree.write(events, "populated 1\nfrozen 0\n");
+        let mut stops = Stops::of(&tree.root, pid, at(0));
+        let signal = |signal| kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
+        signal(Signal::STOP);
+        let stopped = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(") T ");
+        while !stopped() {
+            std::thread::yield_now();
+        }
+        signal(Signal::CONT);
+        std::fs::write(tree.root.path(events), "populated 1\nfrozen 0\n").unwrap();
+        stops.look(&tree.root, at(100 * MS));
+        stops.look(&tree.root, at(200 * MS));
+        signal(Signal::KILL);
+        child.wait().unwrap();
+        let seen = stops.seen(at(300 * MS)).unwrap();
+        assert_eq!((seen.times, seen.how.as_str()), (1, FREEZER), "{seen:?}");
     }
 
     /// The machine slept for 2 s between two looks: CLOCK_MONOTONIC stopped, CLOCK_BOOTTIME went on.

@@ -30,7 +30,7 @@ impl Each<'_> {
         all.all(|other| other == first).then_some(first)
     }
 
-    /// Returns what went wrong in the first part where it did. The other parts have no value.
+    /// Returns what went wrong in the first part where it did; latido ignores later parts.
     fn first<T>(&self, of: impl Fn(&Evidence) -> Option<T>) -> Option<T> {
         self.0.iter().find_map(|record| of(&record.quality))
     }

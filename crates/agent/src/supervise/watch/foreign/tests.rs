@@ -51,6 +51,36 @@ fn each_task_has_its_owner() {
     assert_eq!(owner(9, 9, &program, ""), Some(TaskOwner::Program));
 }
 
+/// Of a program above the probe, a stretch goes on while a more urgent task preempts it. Of an equal one, and of a kernel thread, latido
+/// does not ask. After a change of its priority it counts anew, so that old preemptions are no new stretches.
+#[test]
+fn a_program_that_is_preempted_does_not_start_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let stat = |priority: u32| {
+        let numbers: Vec<String> = (4..=39).map(|n| n.to_string()).collect();
+        fs::write(dir.path().join("stat"), format!("9 (x) S {} {priority} 1", numbers.join(" "))).unwrap();
+        Stat::read(dir.path()).unwrap()
+    };
+    let preempted = |count: u64| {
+        fs::write(dir.path().join("status"), format!("nonvoluntary_ctxt_switches:\t{count}\n")).unwrap();
+    };
+    let foreign = Foreign { owner: Some(TaskOwner::Program), ..Foreign::default() };
+    let (dir, told) = (dir.path().to_owned(), Told::at(0));
+    let mut task =
+        Task { dir, foreign, start_tick: 0, cpu_last: 0, ran_last: 0, times_last: 10, preempted_last: Some(4), told };
+    let mut starts = |times, count, priority, owner| {
+        preempted(count);
+        task.foreign.owner = Some(owner);
+        task.starts(&stat(priority), times, Some(80))
+    };
+    assert_eq!(starts(15, 7, 81, TaskOwner::Program), 2, "five times on a CPU, after three preemptions");
+    assert_eq!(starts(20, 9, 80, TaskOwner::Program), 5, "of equal priority");
+    assert_eq!(starts(25, 11, 81, TaskOwner::Program), 5, "above the probe again");
+    assert_eq!(starts(30, 14, 81, TaskOwner::Program), 2);
+    assert_eq!(starts(35, 19, 81, TaskOwner::Kernel), 5);
+    assert_eq!(starts(36, 40, 81, TaskOwner::Program), 1, "at least one");
+}
+
 /// A task sampling that took 10 ms must not repeat within 50 s, nor within 1 s while the probe waits.
 #[test]
 fn the_census_keeps_within_its_budget() {
