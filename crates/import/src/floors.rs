@@ -5,6 +5,7 @@ use crate::{
     format::Unit,
     imported::{Bin, Interval, Series},
     mean,
+    text::many,
 };
 use anyhow::{Context, Result, ensure};
 use std::num::NonZero;
@@ -142,9 +143,12 @@ impl Figures {
         }
         let over = self.over.unwrap_or(0);
         let why = match (self.total, counted, self.count) {
-            (Some(total), ..) if total != within => format!("its rows have {within} samples, but its total is {total}"),
+            (Some(total), ..) if total != within => {
+                format!("its rows have {}, but its total is {total}", many(within, "sample"))
+            }
             (_, Some(counted), Some(count)) if counted != count => {
-                format!("its rows have {within} samples and {over} are beyond them, but it counts {count}")
+                let (within, are) = (many(within, "sample"), if over == 1 { "is" } else { "are" });
+                format!("its rows have {within} and {over} {are} beyond them, but it counts {count}")
             }
             _ => return,
         };

@@ -2,7 +2,7 @@
 
 use crate::{
     floors::Figures,
-    text::{self, TORN, lines, number, numbers, plain, shown},
+    text::{self, TORN, lines, many, number, numbers, plain, shown},
 };
 use anyhow::{Context, Result, bail, ensure};
 
@@ -191,7 +191,12 @@ impl Rows {
             ensure!(threads > 0, "line {at}: no thread");
             ensure!(threads <= MOST_COLUMNS, "line {at}: more than {MOST_COLUMNS} threads");
             let sum = columns == threads + 1;
-            ensure!(columns == 0 || columns == threads || sum, "line {at}: {threads} threads, but {columns} columns");
+            ensure!(
+                columns == 0 || columns == threads || sum,
+                "line {at}: {}, but {}",
+                many(threads as u64, "thread"),
+                many(columns as u64, "column")
+            );
             return Ok(threads);
         }
         match asked {
@@ -251,13 +256,15 @@ impl Footer {
 
     /// Returns what the footer says of each thread, without the sums, and adds a doubt for each sum that does not fit.
     fn split(&self, threads: usize, summed: bool, doubts: &mut Vec<String>) -> Result<Said> {
+        let uneven = |at: usize, values: &[i64]| {
+            let (numbers, threads) = (many(values.len() as u64, "number"), many(threads as u64, "thread"));
+            format!("line {at}: {numbers} for {threads}")
+        };
         let mut of = |line: &Option<(usize, Vec<i64>)>, sum: fn(&[i64]) -> Option<i64>| -> Result<Option<Vec<i64>>> {
             let Some((at, values)) = line else { return Ok(None) };
-            let (own, more) = values
-                .split_at_checked(threads)
-                .with_context(|| format!("line {at}: {} numbers for {threads} threads", values.len()))?;
+            let (own, more) = values.split_at_checked(threads).with_context(|| uneven(*at, values))?;
             let sums = more.is_empty() || (summed && more.len() == 1 && sum(own) == more.first().copied());
-            ensure!(summed || more.is_empty(), "line {at}: {} numbers for {threads} threads", values.len());
+            ensure!(summed || more.is_empty(), "{}", uneven(*at, values));
             if !sums {
                 doubts.push(format!("line {at}: the last number is not the sum, or the largest, of the others"));
             }
@@ -289,7 +296,8 @@ impl Footer {
             } else {
                 "the totals of the threads fit their rows"
             };
-            doubts.push(format!("in {rows_off} rows the last column is not the sum of the others: {what}"));
+            let rows_off = many(rows_off as u64, "row");
+            doubts.push(format!("in {rows_off} the last column is not the sum of the others: {what}"));
         }
         let said = self.split(threads, summed, &mut doubts)?;
         let end = rows.last.map_or(0, |last| last.saturating_add(1));
@@ -302,7 +310,8 @@ impl Footer {
                 at(&said.total, thread).map(|total| u64::try_from(total).context("a total below 0")).transpose()?;
             // Without a heading only the total shows that these are all rows.
             let all = headed || total.is_none_or(|total| total == within);
-            ensure!(all, "thread {thread}: its rows have {within} samples, but its total is {}", total.unwrap_or(0));
+            let (rows_have, total_is) = (many(within, "sample"), total.unwrap_or(0));
+            ensure!(all, "thread {thread}: its rows have {rows_have}, but its total is {total_is}");
             let over = at(&said.over, thread)
                 .map(|over| u64::try_from(over).context("samples beyond the rows below 0"))
                 .transpose()?;

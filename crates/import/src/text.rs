@@ -45,6 +45,11 @@ pub fn shown(line: &[u8]) -> String {
     short
 }
 
+/// Writes a count with its noun, in the singular for 1: `1 sample`, `3 samples`.
+pub fn many(n: u64, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
 /// Whether a text contains these bytes.
 pub fn contains(text: &[u8], what: &[u8]) -> bool {
     text.windows(what.len()).any(|part| part == what)
@@ -85,6 +90,11 @@ mod tests {
         assert_eq!(quoted, [&b"T: 0 ( 1) P:80"[..], b"x", b""]);
         let quoted: Vec<_> = lines(b"> > 000001 000003\n>\n  \t# Max: 3\r\n").map(|(_, line)| line).collect();
         assert_eq!(quoted, [&b"000001 000003"[..], b"", b"# Max: 3", b""]);
+    }
+
+    #[test]
+    fn one_has_its_noun_in_the_singular() {
+        assert_eq!([many(1, "sample"), many(0, "sample"), many(14, "sample")], ["1 sample", "0 samples", "14 samples"]);
     }
 
     #[test]

@@ -52,11 +52,11 @@ impl Wait {
 }
 
 impl Wait {
-    /// Returns the most time that programs can have taken from the sample, if they ran for `ran_ns` per second in bursts of mean length
+    /// Returns the most time that programs can have taken from the sample, if they ran for `ran_ns` per second in bursts of about
     /// `burst_ns`: one burst, plus what they ran during a long sample.
     fn met(self, burst_ns: u64, ran_ns: u64) -> u64 {
         let meanwhile = u128::from(ran_ns) * u128::from(self.ns) / u128::from(SECOND_NS);
-        burst_ns.saturating_add(u64::try_from(meanwhile).unwrap_or(u64::MAX)).saturating_mul(UNEVEN)
+        burst_ns.saturating_mul(UNEVEN).saturating_add(u64::try_from(meanwhile).unwrap_or(u64::MAX))
     }
 }
 
@@ -65,8 +65,7 @@ impl Left {
     /// seconds, the sample did not meet their total at once, so the maximum of one second bounds the time.
     fn excusing(&mut self, wait: Wait) -> impl Iterator<Item = (&mut u64, u64, Cause)> {
         let most = self.second.most();
-        let burst = self.second.foreign_burst_ns.map_or(u64::MAX, |burst| wait.met(burst, most.foreign_ns));
-        let foreign = (&mut self.foreign_ns, most.foreign_ns.min(burst), Cause::Foreign);
+        let foreign = (&mut self.foreign_ns, most.foreign_ns, Cause::Foreign);
         // latido times tasks exactly but stolen time only roughly, so it blames stolen time only for what tasks leave unexplained.
         let all = [(!wait.in_place).then_some(foreign), Some((&mut self.steal_ns, most.steal_ns, Cause::Steal))];
         let open = all.into_iter().flatten().filter(move |_| !wait.throttled);
@@ -74,6 +73,12 @@ impl Left {
             let held = most.saturating_mul(wait.seconds).min(*left);
             (left, held, cause)
         })
+    }
+
+    /// Returns the most time that its programs can have taken from a sample. Older records do not say how long their bursts were.
+    fn met(&self, wait: Wait) -> u64 {
+        let ran_ns = self.second.most().foreign_ns;
+        self.second.foreign_burst_ns.map_or(u64::MAX, |burst| wait.met(burst, ran_ns))
     }
 
     /// Returns the longest time that kernel threads can have delayed a sample.
@@ -110,10 +115,17 @@ impl Budget {
         near.iter_mut().filter(move |left| !elsewhere(&left.second) && !over(&left.second))
     }
 
+    /// Returns the most time that programs can have taken from a sample: it meets one burst, however many seconds it touches.
+    fn met(&mut self, cpu: Option<u32>, sample: &Sample) -> u64 {
+        let wait = Wait::of(sample);
+        self.touched(cpu, sample).map(|left| left.met(wait)).max().unwrap_or(0)
+    }
+
     /// Returns how much of a sample's excess is not excused, without charging anything. The cell's own loads may have delayed the sample as
     /// well as other tasks: latido subtracts the time of the loads from the time of other tasks.
     fn unexcused(&mut self, cpu: Option<u32>, sample: &Sample, excess: u64) -> u64 {
         let wait = Wait::of(sample);
+        let met = self.met(cpu, sample);
         let (mut tasks, mut steal, mut loads) = (0u64, 0u64, 0u64);
         for left in self.touched(cpu, sample) {
             loads = loads.saturating_add(left.second.load_ns);
@@ -122,7 +134,7 @@ impl Budget {
                 *sum = sum.saturating_add(held);
             }
         }
-        excess.saturating_sub(tasks.saturating_sub(loads).saturating_add(steal))
+        excess.saturating_sub(tasks.saturating_sub(loads).min(met).saturating_add(steal))
     }
 
     /// Charges a sample to the time that can excuse it. Returns false and charges nothing if that time is less than the excess. Otherwise
@@ -133,12 +145,15 @@ impl Budget {
             return false;
         }
         let wait = Wait::of(sample);
-        let (mut need, mut whole) = (excess, wait.ns.max(excess));
+        let (mut need, mut whole, mut met) = (excess, wait.ns.max(excess), self.met(cpu, sample));
         for left in self.touched(cpu, sample) {
             for (ns, held, cause) in left.excusing(wait) {
-                let taken = whole.min(held);
+                let taken = whole.min(if cause == Cause::Foreign { held.min(met) } else { held });
                 *ns -= taken;
                 whole -= taken;
+                if cause == Cause::Foreign {
+                    met -= taken;
+                }
                 if need > 0 && taken > 0 {
                     need = need.saturating_sub(taken);
                     causes.insert(cause);

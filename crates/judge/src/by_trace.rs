@@ -1,6 +1,6 @@
 //! Compares a failure with the trace that latido recorded meanwhile: the trace decides whether other programs caused it.
 
-use crate::late::{self, Spikes, TraceSource, Worst};
+use crate::late::{self, Spikes, TraceSource, Turn, Worst};
 use latido_model::{
     record::{Evidence, TaskOwner},
     run::{SeriesSource, Shown, ShownBeside, StoredCell},
@@ -26,9 +26,9 @@ pub fn shown(cell: &StoredCell, series: &dyn SeriesSource, traces: &dyn TraceSou
 
 fn shown_by(spikes: &Spikes, evidence: &Evidence, limit_ns: u64, has_loads: bool) -> Shown {
     let known: Vec<&Worst> = spikes.spikes.iter().filter(|one| one.covered && !one.lost && one.ns > limit_ns).collect();
-    let ran = |one: &Worst, of: &[Whose]| -> u64 {
-        let theirs = one.ran.iter().filter(|(name, _)| of.contains(&Whose::of(name, evidence, has_loads)));
-        theirs.map(|(_, ns)| *ns).sum()
+    let ran = |one: &Worst, of: &[Whose]| {
+        let theirs = |turn: &Turn| of.contains(&Whose::of(&turn.task, evidence, has_loads));
+        ran_ns(&one.turns, theirs)
     };
     let own = |one: &&Worst| {
         let others = ran(one, &[Whose::Foreign, Whose::Unknown]).saturating_add(one.ran_or_held_ns);
@@ -50,16 +50,26 @@ fn shown_by(spikes: &Spikes, evidence: &Evidence, limit_ns: u64, has_loads: bool
     }
 }
 
+/// Returns how long these tasks kept the CPU, with the interrupts between two of them.
+fn ran_ns(turns: &[Turn], theirs: impl Fn(&Turn) -> bool) -> u64 {
+    let next = turns.iter().skip(1).map(Some).chain([None]);
+    let taken = turns.iter().zip(next).filter(|(turn, _)| theirs(turn)).map(|(turn, next)| {
+        let then_ns = if next.is_some_and(&theirs) { turn.then_ns } else { 0 };
+        turn.ns.saturating_add(then_ns)
+    });
+    taken.fold(0, u64::saturating_add)
+}
+
 /// Finds the program that most often had the CPU for more than half of a sample. Short-lived programs with the same name count as one.
 fn program(known: &[&Worst], evidence: &Evidence, has_loads: bool) -> Option<(String, u64)> {
     let mut counts: BTreeMap<&str, (u64, BTreeSet<&str>)> = BTreeMap::new();
     for one in known {
-        let foreign = one.ran.iter().filter(|(name, _)| Whose::of(name, evidence, has_loads) == Whose::Foreign);
+        let foreign = one.turns.iter().filter(|turn| Whose::of(&turn.task, evidence, has_loads) == Whose::Foreign);
         let mut sums: BTreeMap<&str, (u64, BTreeSet<&str>)> = BTreeMap::new();
-        for (name, ns) in foreign {
-            let sum = sums.entry(comm(name)).or_default();
-            sum.0 += ns;
-            sum.1.insert(name);
+        for turn in foreign {
+            let sum = sums.entry(comm(&turn.task)).or_default();
+            sum.0 = sum.0.saturating_add(turn.ns);
+            sum.1.insert(&turn.task);
         }
         let most = sums.into_iter().max_by_key(|(_, (ns, _))| *ns);
         if let Some((comm, (_, names))) = most.filter(|(_, (ns, _))| ns.saturating_mul(2) > one.ns) {
@@ -136,12 +146,15 @@ mod tests {
         explain::{Begins, Cause, Slice, Window},
     };
 
-    /// Builds a sample of 5.35 ms above 5 ms, in which these tasks ran for these times in this order. The thread itself needs the rest.
+    /// Builds a sample of 5.35 ms above 5 ms, in which these tasks ran for these times in this order. The thread itself needs the rest. `tick`
+    /// is an interrupt.
     fn spikes(ran: &[(&str, u64)]) -> Spikes {
         let (mut at, end) = (1_000_000_000, 1_005_350_000);
         let mut slices: Vec<Slice> = Vec::new();
         for (name, ns) in ran {
-            slices.push(Slice { begin: at, end: at + ns, cause: Cause::Task((*name).into(), Class::RealTime) });
+            let task = Cause::Task((*name).into(), Class::RealTime);
+            let cause = if *name == "tick" { Cause::Interrupt("timer".into()) } else { task };
+            slices.push(Slice { begin: at, end: at + ns, cause });
             at += ns;
         }
         slices.push(Slice { begin: at, end, cause: Cause::Itself });
@@ -284,6 +297,24 @@ mod tests {
         either.spikes[0].ran_or_held_ns = 5_300_000;
         let shown = shown_by(&either, &evidence(0), 5_000_000, false);
         assert!(!shown.own_failure && !shown.foreign, "another task or the program's quota: it is blamed on neither");
+    }
+
+    /// While a program has the CPU, an interrupt delays nobody else: it must not make the machine fail. One before or after the program does.
+    #[test]
+    fn interrupts_within_a_program_are_not_the_machine_s() {
+        let shown = |ran: &[(&str, u64)]| {
+            let mut spikes = spikes(ran);
+            spikes.asked.limit_ns = Some(100_000);
+            let shown = shown_by(&spikes, &evidence(0), 100_000, false);
+            (shown.own_failure, shown.foreign)
+        };
+        let within = [("planted-8", 2_600_000), ("tick", 150_000), ("planted-8", 2_590_000)];
+        assert_eq!(shown(&within), (false, true));
+        let between = [("planted-8", 2_600_000), ("tick", 150_000), ("short-9", 2_590_000)];
+        assert_eq!(shown(&between), (false, true), "two programs, one after the other");
+        assert_eq!(shown(&[("tick", 150_000), ("planted-8", 5_190_000)]), (true, false));
+        assert_eq!(shown(&[("planted-8", 5_190_000), ("tick", 150_000)]), (true, false));
+        assert_eq!(shown(&[("planted-8", 2_600_000), ("tick", 150_000), ("hog-7", 2_590_000)]), (true, false));
     }
 
     /// latido names the program that had most of a sample, not a load or a program that ran briefly.

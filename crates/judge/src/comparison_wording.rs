@@ -20,6 +20,7 @@ pub(crate) fn sides(n: u64, m: u64) -> String {
     match (n, m) {
         (1, 1) => "one run per side".to_owned(),
         (n, m) if n == m => format!("{n} repeats per side"),
+        (n, 1) => format!("{n} repeats against 1"),
         (n, m) => format!("{n} against {m} repeats"),
     }
 }

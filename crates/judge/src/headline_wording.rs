@@ -6,7 +6,10 @@ use super::{
     reason::Reason,
     verdict_wording::decision,
 };
-use crate::span::{Span, joined, plain, spans};
+use crate::{
+    span::{Span, joined, plain, spans},
+    words::plural,
+};
 use serde::Serializer;
 
 impl Headline {
@@ -17,8 +20,8 @@ impl Headline {
         // latido doubts a guest of several CPUs for being emulated. The sentence does not repeat it.
         let is_told = rest.as_ref().is_some_and(|rest| plain(rest).contains("emulated"));
         let emulated = self.emulated.as_deref().filter(|_| !is_told).map(|worth| spans![worth]);
-        let conclusions = self.conclusions.as_ref().map(|of| counted(of, "conclusions of the study"));
-        let ours = self.ours.as_ref().map(|of| counted(of, "expectations of the plan"));
+        let conclusions = self.conclusions.as_ref().map(|of| counted(of, "conclusion", "the study"));
+        let ours = self.ours.as_ref().map(|of| counted(of, "expectation", "the plan"));
         let parts = [imported, emulated, conclusions, ours, rest];
         joined(parts.into_iter().flatten(), "; ")
     }
@@ -29,7 +32,20 @@ impl Headline {
     }
 }
 
-fn counted(of: &Counted, what: &str) -> Vec<Span> {
+/// `of 9 conclusions of the study, 1 holds, 8 do not hold`, or `the only conclusion of the study holds`.
+fn counted(of: &Counted, noun: &str, whole: &str) -> Vec<Span> {
+    if of.all == 1 {
+        let outcomes = [
+            (of.hold, "holds"),
+            (of.do_not_hold, "does not hold"),
+            (of.undecided, "is undecided"),
+            (of.not_measured, "is not measured"),
+            (of.not_judged, "is not judged"),
+        ];
+        let outcome =
+            outcomes.into_iter().find(|(n, _)| *n > 0).map_or_else(String::new, |(_, told)| format!(" {told}"));
+        return spans![format!("the only {noun} of {whole}{outcome}")];
+    }
     let number = |n, one: &str, many: &str| (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { many }));
     let told = [
         number(of.hold, "holds", "hold"),
@@ -39,13 +55,16 @@ fn counted(of: &Counted, what: &str) -> Vec<Span> {
         number(of.not_judged, "not judged", "not judged"),
     ];
     let told: Vec<String> = told.into_iter().flatten().collect();
-    spans![format!("of {} {what}, {}", of.all, told.join(", "))]
+    spans![format!("of {} {} of {whole}, {}", of.all, plural(noun), told.join(", "))]
 }
 
 fn ground(what: &Ground) -> Vec<Span> {
     match what {
         Ground::CutShort { measured, tried, so_far, failed } => {
-            let far = spans![format!("{measured} of {tried} cells measured to the end")];
+            let far = match (measured, tried) {
+                (0, 1) => spans!["the only cell was not measured to the end"],
+                _ => spans![format!("{measured} of {tried} cells measured to the end")],
+            };
             let so_far = so_far.as_ref().map(|cause| [spans!["; so far "], self::cause(cause)].concat());
             let failed = failed.as_ref().map(|one| [spans!["; failed: "], expected(one)].concat());
             [far, so_far.unwrap_or_default(), failed.unwrap_or_default()].concat()
@@ -112,4 +131,23 @@ fn expected(of: &Expected) -> Vec<Span> {
 
 pub(super) fn headline_as_text<S: Serializer>(headline: &Headline, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&headline.sentence())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One conclusion or one cell is told as one, not as one of several.
+    #[test]
+    fn the_only_one_is_no_part_of_several() {
+        let none = Counted { all: 1, hold: 0, do_not_hold: 0, undecided: 0, not_measured: 0, not_judged: 0 };
+        let told = |of: Counted| plain(&counted(&of, "conclusion", "the study"));
+        assert_eq!(told(Counted { hold: 1, ..none }), "the only conclusion of the study holds");
+        assert_eq!(told(Counted { not_measured: 1, ..none }), "the only conclusion of the study is not measured");
+        let two = Counted { all: 2, hold: 1, undecided: 1, ..none };
+        assert_eq!(told(two), "of 2 conclusions of the study, 1 holds, 1 undecided");
+        let cut = |measured, tried| plain(&ground(&Ground::CutShort { measured, tried, so_far: None, failed: None }));
+        assert_eq!(cut(0, 1), "the only cell was not measured to the end");
+        assert_eq!(cut(1, 4), "1 of 4 cells measured to the end");
+    }
 }

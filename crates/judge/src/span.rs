@@ -1,5 +1,6 @@
 //! Sentences in typed pieces: one place decides what a sentence says, and each output decides how its numbers look.
 
+use crate::words;
 use latido_model::units::human;
 use serde::Serializer;
 use std::fmt;
@@ -80,6 +81,12 @@ impl fmt::Display for Span {
     }
 }
 
+/// Returns a count with its noun, in the singular for 1: `1 sample`, `20000 samples`.
+pub(crate) fn many(n: u64, noun: &str) -> Vec<Span> {
+    let noun = if n == 1 { noun.to_owned() } else { words::plural(noun) };
+    vec![Span::Count(n), Span::Text(format!(" {noun}"))]
+}
+
 /// Returns a sentence as plain text.
 pub fn plain(spans: &[Span]) -> String {
     spans.iter().map(Span::to_string).collect()
@@ -133,5 +140,7 @@ mod tests {
         assert_eq!(plain(&joined(rest, "; ")), "12.00 ns; 12000 urad; 20 ns");
         assert_eq!(Span::Share(1.0).to_string(), "1");
         assert_eq!(Span::exact(0.0, "").to_string(), "0");
+        let counts = [(1, "sample"), (0, "sample"), (20_000, "switch")].map(|(n, noun)| plain(&many(n, noun)));
+        assert_eq!(counts, ["1 sample", "0 samples", "20000 switches"]);
     }
 }

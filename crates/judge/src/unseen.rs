@@ -129,6 +129,7 @@ impl Rarity {
             Self::TooShort(stretch_ns) => {
                 spans!["it took less than ", Span::time(stretch_ns), ": too short to say how rare a cause may be"]
             }
+            Self::Crowded(1) => spans!["in 1 burst, too long to say how often a cause strikes"],
             Self::Crowded(bursts) => {
                 spans![format!("in {bursts} bursts, too close together to say how often a cause strikes")]
             }
@@ -247,6 +248,7 @@ mod tests {
         insta::assert_snapshot!(said(&[Watch { seen: 2, ..watch }], 1_000_000), @"in 2 bursts; with 95 % confidence, the cause strikes once in 554 ms to 16.5 s");
         // Most samples are above the limit, so no rate exists, however few the bursts.
         insta::assert_snapshot!(said(&[Watch { seen: 2_000, mostly: true, ..watch }], 1_000_000), @"in 2000 bursts, too close together to say how often a cause strikes");
+        insta::assert_snapshot!(said(&[Watch { seen: 1, mostly: true, ..watch }], 1_000_000), @"in 1 burst, too long to say how often a cause strikes");
         assert!(Rarity::of(&[], SECOND).is_none());
     }
 

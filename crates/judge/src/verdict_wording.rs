@@ -7,7 +7,7 @@ use super::{
     measured::{Amount, But, Decision, Dimension, Measured, Missing},
     reason::{ForeignBeside, Reason, WithoutJob, Worst},
 };
-use crate::span::{Span, plain, spans};
+use crate::span::{Span, many, plain, spans};
 use latido_model::units::exact;
 use serde::{Serialize, Serializer};
 
@@ -28,17 +28,15 @@ impl Reason {
             Self::Interrupted { after_ns: 0 } => spans!["interrupted"],
             Self::Interrupted { after_ns } => spans!["interrupted after ", Span::time(*after_ns)],
             Self::NoSamples => spans!["no samples"],
-            Self::Sampled { count, limited } => {
-                let limit = if *limited { " samples; the limit applies to none of them" } else { " samples" };
-                spans![Span::Count(*count), limit]
-            }
+            Self::Sampled { count, limited } => sampled(*count, *limited),
             Self::Unlimited { worst, count } => largest(worst, *count),
             Self::Within { worst, count, limit_ns } => {
                 let room = Span::Time(limit_ns.saturating_sub(worst.value_ns));
                 [largest(worst, *count), spans![", ", room, " inside the limit of ", Span::Time(*limit_ns)]].concat()
             }
             Self::Coarse { worst, limit_ns, open } => coarse(worst, *limit_ns, *open),
-            Self::NoMaximum { count } => spans![Span::Count(*count), " samples, but the largest is unknown"],
+            Self::NoMaximum { count: 1 } => spans!["1 sample, but its value is unknown"],
+            Self::NoMaximum { count } => [many(*count, "sample"), spans![", but the largest is unknown"]].concat(),
             Self::OtherPeriod { every_ns, count, worst, limit_ns } => {
                 let woken =
                     spans!["the kernel woke the program every ", Span::time(*every_ns), ", more than once per slot"];
@@ -91,8 +89,22 @@ fn coarse(worst: &Worst, limit_ns: i64, open: bool) -> Vec<Span> {
     [reach, whose(worst), spans![")", format!(", and the limit is {}", exact(limit_ns))]].concat()
 }
 
+/// `20000 samples; the limit applies to none of them`.
+fn sampled(count: u64, limited: bool) -> Vec<Span> {
+    let limit = match (limited, count) {
+        (false, _) => Vec::new(),
+        (true, 1) => spans!["; the limit does not apply to it"],
+        (true, _) => spans!["; the limit applies to none of them"],
+    };
+    [many(count, "sample"), limit].concat()
+}
+
 /// `3 of 20000 samples above the limit of 100 µs, worst 150 µs (latency, CPU 1)`.
 fn exceeding(above: Option<u64>, count: Option<u64>, limit_ns: i64, worst: &Worst) -> Vec<Span> {
+    if count == Some(1) {
+        let only = spans!["the only sample is above the limit of ", Span::Time(limit_ns), ": "];
+        return [only, length(worst), spans![" ("], whose(worst), spans![")"]].concat();
+    }
     let many = match (above, count) {
         (Some(above), Some(count)) => spans![Span::Count(above), " of ", Span::Count(count), " samples"],
         _ => spans!["samples"],
@@ -108,6 +120,10 @@ fn exceeding(above: Option<u64>, count: Option<u64>, limit_ns: i64, worst: &Wors
 fn beside_failure(beside: ForeignBeside, above: Option<u64>) -> Vec<Span> {
     let ForeignBeside { foreign, of, own_ns, traced } = beside;
     let many = match above == Some(of) {
+        _ if traced && of == 1 => {
+            let only = "; other programs caused the only late sample that the trace explains, the worst of the others ";
+            return spans![only, Span::Time(own_ns)];
+        }
         _ if traced => {
             let by = " late samples that the trace explains, the worst of the others ";
             return spans![
@@ -120,6 +136,9 @@ fn beside_failure(beside: ForeignBeside, above: Option<u64>) -> Vec<Span> {
             ];
         }
         true => spans!["; ", Span::Count(foreign), " of them may come from other programs or the host"],
+        false if of == 1 => {
+            spans!["; the only late sample that latido kept may come from other programs or the host"]
+        }
         false => {
             let kept = " late samples that latido kept, ";
             spans![
@@ -159,7 +178,7 @@ fn by(cause: Cause, samples: u64) -> Vec<Span> {
 /// `worst 24.8 µs of 20000 samples (latency, CPU 1)`
 fn largest(worst: &Worst, count: Option<u64>) -> Vec<Span> {
     // The file of another tool may not contain the number of samples.
-    let of = count.map(|count| spans![" of ", Span::Count(count), " samples"]).unwrap_or_default();
+    let of = count.map(|count| [spans![" of "], many(count, "sample")].concat()).unwrap_or_default();
     [spans!["worst "], length(worst), of, spans![" ("], whose(worst), spans![")"]].concat()
 }
 
@@ -200,7 +219,8 @@ impl Missing {
     pub(super) fn spans(&self) -> Vec<Span> {
         match self {
             Self::NoSlots => spans!["counts no slots"],
-            Self::TooFew(count) => spans![Span::Count(*count), " samples are too few"],
+            Self::TooFew(1) => spans!["1 sample is too few"],
+            Self::TooFew(count) => [many(*count, "sample"), spans![" are too few"]].concat(),
             Self::Unfit(why) => spans![why.as_str()],
         }
     }
@@ -296,6 +316,44 @@ mod tests {
         assert_eq!(
             traced,
             "; other programs caused 32 of the 34 late samples that the trace explains, the worst of the others 674 µs"
+        );
+    }
+
+    /// A count of one has its noun in the singular, and the only sample is no part of several.
+    #[test]
+    fn one_sample_is_told_as_one() {
+        let worst = Worst { value_ns: 21_700, from_ns: None, quantity: "latency".into(), cpu: Some(1), at_ns: None };
+        let largest = |count| Reason::Unlimited { worst: worst.clone(), count: Some(count) }.sentence();
+        assert_eq!(largest(1), "worst 21.7 µs of 1 sample (latency, CPU 1)");
+        assert_eq!(largest(2), "worst 21.7 µs of 2 samples (latency, CPU 1)");
+        assert_eq!(
+            plain(&exceeding(Some(1), Some(1), 2_000, &worst)),
+            "the only sample is above the limit of 2.00 µs: 21.7 µs (latency, CPU 1)"
+        );
+        assert_eq!(
+            plain(&exceeding(Some(1), Some(2), 2_000, &worst)),
+            "1 of 2 samples above the limit of 2.00 µs, worst 21.7 µs (latency, CPU 1)"
+        );
+        let sampled = |count, limited| Reason::Sampled { count, limited }.sentence();
+        assert_eq!(sampled(1, false), "1 sample");
+        assert_eq!(sampled(1, true), "1 sample; the limit does not apply to it");
+        assert_eq!(sampled(2, true), "2 samples; the limit applies to none of them");
+        let unknown = |count| Reason::NoMaximum { count }.sentence();
+        assert_eq!(unknown(1), "1 sample, but its value is unknown");
+        assert_eq!(unknown(2), "2 samples, but the largest is unknown");
+        let few = |count| plain(&Missing::TooFew(count).spans());
+        assert_eq!([few(1), few(9)], ["1 sample is too few", "9 samples are too few"]);
+        let beside = |traced| {
+            let beside = ForeignBeside { foreign: 1, of: 1, own_ns: 674_000, traced };
+            plain(&beside_failure(beside, Some(7)))
+        };
+        assert_eq!(
+            beside(false),
+            "; the only late sample that latido kept may come from other programs or the host, the worst of the others 674 µs"
+        );
+        assert_eq!(
+            beside(true),
+            "; other programs caused the only late sample that the trace explains, the worst of the others 674 µs"
         );
     }
 }

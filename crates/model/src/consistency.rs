@@ -1,6 +1,9 @@
 //! Checks whether a record can be true: figures that contradict each other are the tool's failure, never a result.
 
-use crate::record::{QUANTILES, Record, Series, Summary};
+use crate::{
+    record::{QUANTILES, Record, Series, Summary},
+    units::many,
+};
 use std::fmt;
 
 /// A contradiction in a record.
@@ -85,16 +88,20 @@ impl fmt::Display for Contradiction {
 impl fmt::Display for Impossible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::WithoutExtremes(count) => write!(f, "{count} samples without extremes"),
+            Self::WithoutExtremes(count) => write!(f, "{} without extremes", many(*count, "sample")),
             Self::WithoutSamples => f.write_str("extremes without samples"),
             Self::Disorder(disorder) => disorder.fmt(f),
             Self::Quantile { key, value, below, max } => {
                 write!(f, "quantile {key} is {value}, outside {below} to {max}")
             }
+            Self::Bands { held, count: 1 } => write!(f, "its bands hold {held} samples, and there is only one"),
             Self::Bands { held, count } => write!(f, "its bands hold {held} of {count} samples"),
-            Self::Slots { count, run } => write!(f, "{count} samples for {run} slots met or late"),
+            Self::Slots { count, run } => {
+                write!(f, "{} for {} met or late", many(*count, "sample"), many(*run, "slot"))
+            }
             Self::Corrected { corrected, count, slots } => {
-                write!(f, "{corrected} corrected samples of {count} samples and {slots} slots")
+                let (corrected, count) = (many(*corrected, "corrected sample"), many(*count, "sample"));
+                write!(f, "{corrected} of {count} and {}", many(*slots, "slot"))
             }
         }
     }
@@ -203,6 +210,25 @@ mod tests {
         let mut record = sample::record();
         record.series[0].bands.iter_mut().for_each(|band| band.count = u64::MAX);
         assert!(contradictions(&record)[0].to_string().contains("bands"), "{:?}", contradictions(&record));
+    }
+
+    #[test]
+    fn one_sample_is_told_as_one() {
+        let told = [
+            Impossible::WithoutExtremes(1),
+            Impossible::Bands { held: 0, count: 1 },
+            Impossible::Slots { count: 1, run: 2 },
+            Impossible::Corrected { corrected: 2, count: 1, slots: 1 },
+        ];
+        assert_eq!(
+            told.map(|one| one.to_string()),
+            [
+                "1 sample without extremes",
+                "its bands hold 0 samples, and there is only one",
+                "1 sample for 2 slots met or late",
+                "2 corrected samples of 1 sample and 1 slot",
+            ]
+        );
     }
 
     #[test]

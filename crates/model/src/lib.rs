@@ -22,7 +22,7 @@ pub mod printed;
 pub mod protocol;
 pub mod published;
 pub mod quantity;
-mod ranks;
+pub mod ranks;
 pub mod record;
 pub mod registry;
 pub mod run;

@@ -151,6 +151,12 @@ pub fn readable(ns: f64) -> (&'static str, f64) {
     READ_IN.into_iter().find(|(_, size)| ns.abs() >= 0.9995 * size).unwrap_or(("ns", 1.0))
 }
 
+/// Writes a count with its noun, in the singular for 1: `1 sample`, `20000 samples`. The noun takes an `s`.
+pub fn many(n: impl TryInto<u64>, noun: &str) -> String {
+    let n = n.try_into().unwrap_or(u64::MAX);
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
 /// Writes a measured time in the unit that keeps it readable: `870 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`.
 pub fn human(ns: i64) -> String {
     let (unit, size) = readable(ns as f64);

@@ -11,7 +11,7 @@ use latido_model::{
     clean,
     protocol::{Phase, Progress, ThreadProgress},
     quantity::Measurand,
-    units::human,
+    units::{human, many},
 };
 
 /// What the host knows in addition to the agent's progress.
@@ -120,7 +120,7 @@ pub fn line(view: View<'_>) -> String {
     };
     let (count, missed) = (sum(|thread| thread.count), sum(|thread| thread.missed));
     let missed = if view.is_periodic() { format!(", {missed} missed") } else { String::new() };
-    format!("{}, {count} samples, max {}{missed}", head(view, usize::MAX), human(max))
+    format!("{}, {}, max {}{missed}", head(view, usize::MAX), many(count, "sample"), human(max))
 }
 
 /// Returns the line of a log when a cell starts to measure.

@@ -78,7 +78,8 @@ impl Losses {
     /// Returns each place as a sentence, and at the end the number of places that were not kept.
     pub fn told(&self) -> impl Iterator<Item = String> {
         let further = self.count - self.places.len() as u64;
-        let further = (further > 0).then(|| format!("and {further} more places"));
+        let places = if further == 1 { "place" } else { "places" };
+        let further = (further > 0).then(|| format!("and {further} more {places}"));
         self.places.iter().map(ToString::to_string).chain(further)
     }
 }
@@ -219,6 +220,16 @@ mod tests {
         assert_eq!(Endian::Little.number(&[0; 9]), None);
         assert_eq!(Endian::Big.u32(&[9, 0, 0, 1, 2], 1), Some(0x102));
         assert_eq!(Endian::Little.u64(&[0; 8], 1), None);
+    }
+
+    #[test]
+    fn one_place_more_is_told_as_one() {
+        let mut losses = Losses::default();
+        let last = |losses: &Losses| losses.told().last().unwrap();
+        (0..=Losses::MOST).for_each(|at| losses.push(Bad::new(at, "x")));
+        assert_eq!(last(&losses), "and 1 more place");
+        losses.push(Bad::new(0, "x"));
+        assert_eq!(last(&losses), "and 2 more places");
     }
 
     #[test]

@@ -118,6 +118,7 @@ impl Available {
         let needs = needs.map(|(of, needs)| format!("; this kernel has no events `{of}`, which need {needs}"));
         let systems = || self.0.iter().filter_map(|one| one.split(':').next());
         let near = match &near[..] {
+            [] if has == 1 && !system.is_empty() => format!(" (`{system}` has 1 other; `{system}:*` selects it)"),
             [] if has > 0 && !system.is_empty() => {
                 format!(" (`{system}` has {has} others; `{system}:*` selects all of them)")
             }

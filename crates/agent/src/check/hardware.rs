@@ -1,7 +1,10 @@
 //! What the hardware does behind the kernel's back: management interrupts, heat.
 
 use super::{Answer, MachineView, Question, power};
-use latido_model::check::{Purpose, Severity};
+use latido_model::{
+    check::{Purpose, Severity},
+    units::many,
+};
 use std::{io::ErrorKind, os::unix::fs::FileExt};
 
 pub const SMI: Question = Question {
@@ -68,7 +71,7 @@ fn heat(view: &MachineView) -> Answer {
     let Some(now) = hottest else {
         return match throttled {
             Some(0) => Answer::ok("no thermometer; never throttled since the start"),
-            Some(times) => slowed(format!("no thermometer; throttled {times} times since the start")),
+            Some(times) => slowed(format!("no thermometer; throttled {} since the start", many(times, "time"))),
             None if power::is_guest(view) => Answer::ok("left to the host of this virtual machine"),
             None => Answer::unknown("there is no thermal zone to read"),
         };
@@ -81,7 +84,7 @@ fn heat(view: &MachineView) -> Answer {
         _ if critical.is_some_and(|critical| now > critical - NEAR) => Answer::new(Severity::Warning, state)
             .run("grep . /sys/class/thermal/thermal_zone*/temp")
             .advise("let it cool down; latido ends loads 5 degrees below the critical point (--max-temp)"),
-        Some(times @ 1..) => slowed(format!("{state}; throttled {times} times since the start")),
+        Some(times @ 1..) => slowed(format!("{state}; throttled {} since the start", many(times, "time"))),
         _ => Answer::ok(state),
     }
 }

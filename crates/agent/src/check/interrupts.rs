@@ -75,7 +75,10 @@ fn placement(view: &MachineView) -> Answer {
         None if isolated.is_empty() => {
             let online = view.machine.cpu.online.clone().unwrap_or_default();
             if online.len() == 1 {
-                return Answer::ok(format!("all {} interrupts on the only CPU", lines.len()));
+                return Answer::ok(match lines.len() {
+                    1 => "1 interrupt on the only CPU".into(),
+                    all => format!("all {all} interrupts on the only CPU"),
+                });
             }
             let last = online.iter().last().map_or_else(|| "N".into(), |cpu| cpu.to_string());
             return Answer::new(
@@ -91,14 +94,20 @@ fn placement(view: &MachineView) -> Answer {
     };
     let there: Vec<&IrqLine> = lines.iter().filter(|line| line.cpus.iter().any(|cpu| measured.contains(cpu))).collect();
     if there.is_empty() {
-        return Answer::ok(format!("CPUs {measured} serve none of {} interrupts", lines.len()));
+        return Answer::ok(match lines.len() {
+            1 => format!("CPUs {measured} do not serve the only interrupt"),
+            all => format!("CPUs {measured} serve none of {all} interrupts"),
+        });
     }
     let mut named: Vec<String> =
         there.iter().take(NAMED).map(|line| format!("{} ({})", line.number, line.name)).collect();
     if there.len() > NAMED {
         named.push(format!("{} more", there.len() - NAMED));
     }
-    let state = format!("CPUs {measured} serve {} of {} interrupts: {}", there.len(), lines.len(), named.join(", "));
+    let state = match (there.len(), named.join(", ")) {
+        (1, named) if lines.len() == 1 => format!("CPUs {measured} serve the only interrupt: {named}"),
+        (some, named) => format!("CPUs {measured} serve {some} of {} interrupts: {named}", lines.len()),
+    };
     let others = view.machine.cpu.online.clone().unwrap_or_default().without(&measured);
     let answer = Answer::new(Severity::Warning, state);
     if others.is_empty() {
@@ -142,6 +151,15 @@ mod tests {
         assert!(names_it());
         tree.write("proc/77/status", "Uid:\t1000\t1000\t1000\t1000\n");
         assert!(!names_it(), "a program of a user that has the same name");
+    }
+
+    /// The only interrupt of a machine is no part of several.
+    #[test]
+    fn the_only_interrupt_is_told_as_the_only_one() {
+        let tree = fixture::desktop();
+        assert_eq!(lines(&tree.root).unwrap().len(), 1);
+        assert_eq!(placed(&tree, Some("1,3")).state, "CPUs 1,3 serve the only interrupt: 1 (i8042)");
+        assert_eq!(placed(&tree, Some("3")).state, "CPUs 3 do not serve the only interrupt");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use latido_model::{
     check::{Purpose, Severity},
     cpus::CpuSet,
     machine::{FairServer, Layer},
+    units::many,
 };
 
 pub const THROTTLE: Question = Question {
@@ -124,7 +125,7 @@ fn load(view: &MachineView) -> Answer {
     // proc_loadavg(5): running and existing tasks. The task that reads is running too.
     let running = text.split_whitespace().nth(3).and_then(|word| word.split_once('/')?.0.parse::<u64>().ok());
     let now = running.map_or_else(String::new, |count| format!("; {} now", count.saturating_sub(1)));
-    let state = format!("{average:.2} tasks on {cpus} CPUs in the last minute{now}{host}");
+    let state = format!("{average:.2} tasks on {} in the last minute{now}{host}", many(cpus, "CPU"));
     let each = average / cpus as f64;
     let severity = match each {
         ..0.25 => return Answer::ok(state),

@@ -93,7 +93,8 @@ impl Group {
             }
             thread::sleep(Duration::from_millis(5));
         }
-        bail!("{} processes of a load did not end; look into {}", self.members().len(), self.dir.display())
+        let left = processes(self.members().len());
+        bail!("{left} of a load did not end; look into {}", self.dir.display())
     }
 
     fn kill(&self) {
@@ -133,6 +134,11 @@ impl Group {
         let of_groups = statfs(&self.dir).is_ok_and(|found| MAGIC.contains(&(found.f_type as u64)));
         plain && straight && named && of_groups
     }
+}
+
+/// Writes a number of processes: `1 process`, `3 processes`.
+pub(super) fn processes(n: usize) -> String {
+    if n == 1 { "1 process".into() } else { format!("{n} processes") }
 }
 
 /// Lists the groups that are available here, the best first.

@@ -1,6 +1,6 @@
 //! Marks the processes of a load by a variable of their environment, so that latido neither loses nor mistakes one.
 
-use super::{Borrowed, Group, Journal};
+use super::{Borrowed, Group, Journal, group::processes};
 use anyhow::{Result, bail};
 use latido_sys::{clock::Clock::Monotonic, process};
 use serde::{Deserialize, Serialize};
@@ -76,7 +76,8 @@ pub fn end_marked(mark: &str) -> Result<usize> {
         ended = ended.max(found.len());
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    bail!("{} processes of a load did not end; look for {MARK}={mark} in /proc/*/environ", marked(mark).len())
+    let left = processes(marked(mark).len());
+    bail!("{left} of a load did not end; look for {MARK}={mark} in /proc/*/environ")
 }
 
 /// Lists the living processes with the mark, except this one and its ancestors: a recovery that was started by a leftover of a load must

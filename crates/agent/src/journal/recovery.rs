@@ -3,6 +3,7 @@
 use super::{
     Borrowed, Custody, boot_id,
     entries::{Entry, Line, hand_over, read, rewrite},
+    group::processes,
     kept::Files,
     lock,
     marked::end_marked,
@@ -182,8 +183,8 @@ impl Recovery {
         let mut stays = None;
         match entry.what.undo() {
             Ok(Past::Back) => self.back.push(entry.what),
-            Ok(Past::Ended(processes)) => {
-                self.told.push(format!("ended {processes} processes of {}", entry.what));
+            Ok(Past::Ended(ended)) => {
+                self.told.push(format!("ended {} of {}", processes(ended), entry.what));
                 self.back.push(entry.what);
             }
             Ok(Past::Left(why)) => {

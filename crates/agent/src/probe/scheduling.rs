@@ -3,7 +3,7 @@
 use super::looking_on::{check, fits, paired, paired_by, told_apart};
 use crate::measure::{Def, Gathered, Measurand, Place, Probe, Quantity, Stage, Wanted, with_defaults};
 use anyhow::{Result, bail, ensure};
-use latido_model::{cell::Cell, suggest::nearest};
+use latido_model::{cell::Cell, suggest::nearest, units::many};
 use latido_trace::{
     events::{Class, Comm},
     file::Trace,
@@ -121,7 +121,8 @@ impl SchedulingProbe {
         {
             let names: BTreeSet<String> = all.iter().map(|(_, (.., comm))| comm.text().into_owned()).collect();
             let near = nearest(task, names.iter().map(String::as_str));
-            bail!("no task named `{task}` waited for a CPU during the run{near}; {} others did", names.len());
+            let others = many(names.len(), "other");
+            bail!("no task named `{task}` waited for a CPU during the run{near}; {others} did");
         }
         all.retain(|(_, (.., comm))| self.means(comm));
         all.sort_by_key(|(pid, (ns, ..))| (std::cmp::Reverse(*ns), *pid));

@@ -4,7 +4,7 @@
 use super::{Form, Undone};
 use crate::machine::{Root, isolated::ISOLATED, kernel::MADE_HERE};
 use anyhow::{Context, Result, bail, ensure};
-use latido_model::cpus::CpuSet;
+use latido_model::{cpus::CpuSet, units::many};
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
@@ -93,7 +93,8 @@ pub fn unmake(root: &Root, path: &str, tasks: &str, leave: &str) -> Result<Undon
         }
     }
     let left = root.read(&list).unwrap_or_default().split_whitespace().count();
-    bail!("the control group {path} stays busy ({left} threads, or groups that other programs made in it): end them")
+    let left = many(left, "thread");
+    bail!("the control group {path} stays busy ({left}, or groups that other programs made in it): end them")
 }
 
 /// Gives a controller to the children of a group.

@@ -1,10 +1,12 @@
 //! Watches the machine while a cell is measured: once per second, from the supervisor, off the measured CPUs.
 
+mod bursts;
 mod foreign;
 mod freezer;
 mod hardware;
 mod interrupts;
 mod pages;
+mod quota;
 mod siblings;
 mod stat;
 mod stops;
@@ -14,6 +16,7 @@ mod waiting;
 mod wall;
 
 use crate::machine::{Root, tracing};
+use bursts::Bursts;
 pub use foreign::Own;
 pub use hardware::Hardware;
 use latido_model::{
@@ -21,9 +24,10 @@ use latido_model::{
     record::{Evidence, Second, Tracing, WallSteps},
 };
 use latido_sys::clock::Clock;
+use quota::Quota;
 use std::{collections::BTreeMap, fs, time::Instant};
 use stops::{Moment, Stops};
-use timeline::Timeline;
+use timeline::{SECOND_NS, Timeline};
 use waiting::{Fare, Threads};
 use wall::Wall;
 
@@ -37,6 +41,8 @@ pub struct Watch {
     started: Instant,
     /// The start on CLOCK_MONOTONIC, in ns.
     started_ns: u64,
+    /// How long the watch took to start, in ns. What it saw until then may have begun before it.
+    ready_ns: u64,
     last: Instant,
     steal_start: PerCpu,
     steal_last: PerCpu,
@@ -45,9 +51,11 @@ pub struct Watch {
     interrupts_start: Option<interrupts::Counts>,
     moved_start: Option<u64>,
     siblings: siblings::Siblings,
+    quota: Quota,
     /// The probe's own threads. Their waiting reveals other tasks.
     probe: Threads,
     timeline: Timeline,
+    bursts: Bursts,
     stops: Stops,
     wall: Wall,
     /// The tracing that any look found.
@@ -61,6 +69,7 @@ impl Watch {
             cpus: cpus.clone(),
             started: Instant::now(),
             started_ns: Clock::Monotonic.now(),
+            ready_ns: 0,
             last: Instant::now(),
             steal_start: steal_ns(cpus),
             steal_last: PerCpu::new(),
@@ -69,15 +78,18 @@ impl Watch {
             stops: Stops::of(&Root::default(), own.measuring, Moment::now()),
             wall: Wall::now(),
             traced: None,
+            quota: Quota::of(&Root::default(), own.measuring),
             foreign: foreign::Watched::start(cpus, own),
             interrupts_start: interrupts::counts(&Root::default(), cpus),
             moved_start: pages::moved(&Root::default()),
             siblings: siblings::Siblings::start(&Root::default(), cpus),
             timeline: Timeline::of(cpus.len()),
+            bursts: Bursts::default(),
         };
         watch.steal_last.clone_from(&watch.steal_start);
         // What came before the loops does not count.
         watch.hardware.meanwhile();
+        watch.ready_ns = nanos(watch.started.elapsed());
         watch
     }
 
@@ -97,7 +109,7 @@ impl Watch {
         let steal = steal_ns(&self.cpus);
         let smi = self.hardware.meanwhile();
         let second = Second {
-            start_ns: nanos(self.last.duration_since(self.started)),
+            start_ns: self.since_start(nanos(self.last.duration_since(self.started))),
             length_ns: nanos(now.duration_since(self.last)),
             ..Second::default()
         };
@@ -111,15 +123,23 @@ impl Watch {
             });
         }
         for ran in self.foreign.look(&self.cpus) {
+            let start_ns = self.since_start(ran.from.saturating_sub(self.started_ns));
+            let burst_ns = self.bursts.growth(start_ns / SECOND_NS, &ran);
             self.timeline.note(Second {
-                start_ns: ran.from.saturating_sub(self.started_ns),
-                length_ns: ran.to.saturating_sub(ran.from.max(self.started_ns)),
+                start_ns,
+                length_ns: ran.to.saturating_sub(self.started_ns).saturating_sub(start_ns),
                 cpu: Some(ran.cpu),
-                ..ran.time()
+                ..ran.time(burst_ns)
             });
         }
+        self.bursts.forget_before(second.start_ns / SECOND_NS);
         self.last = now;
         self.steal_last = steal;
+    }
+
+    /// Returns a time since the start of the watch; 0 for what the watch saw first.
+    fn since_start(&self, at_ns: u64) -> u64 {
+        if at_ns <= self.ready_ns { 0 } else { at_ns }
     }
 
     /// Takes a glance, about ten times per second. If a thread of the probe wants to run and does not, another task is running, perhaps a
@@ -162,6 +182,7 @@ impl Watch {
         evidence.threads = self.probe.seen(self.started_ns);
         evidence.stopped = self.stops.seen(Moment::now());
         evidence.wall_steps = Some(self.wall.steps()).map(|(times, largest_ns)| WallSteps { times, largest_ns });
+        evidence.held_back = self.quota.held_back(&Root::default());
         evidence.tracing.clone_from(&self.traced);
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     rt_json,
     status::{self, Smallest},
     table::{self, Table},
-    text::{contains, lines},
+    text::{contains, lines, many},
 };
 use anyhow::{Context, Result, ensure};
 
@@ -75,9 +75,10 @@ fn with_zeros(figures: Figures, thread: u32, imported: &mut Imported) -> Figures
     let zeros = figures.rows.first().filter(|(value, _)| *value == 0).map(|(_, count)| *count);
     match (zeros, figures.min) {
         (Some(zeros), Some(min)) if min > 0 => {
-            imported
-                .notes
-                .push(format!("thread {thread}: it prints {min} as the smallest, but has {zeros} samples of 0"));
+            imported.notes.push(format!(
+                "thread {thread}: it prints {min} as the smallest, but has {} of 0",
+                many(zeros, "sample")
+            ));
             Figures { min: Some(0), ..figures }
         }
         _ => figures,

@@ -6,7 +6,7 @@ use crate::{
     format::{Asked, Format},
     imported::{Finding, Imported, Series, Severity},
     status::{self, Smallest, Status},
-    text::{self, TORN, plain, shown},
+    text::{self, TORN, many, plain, shown},
 };
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
@@ -237,7 +237,7 @@ fn of_maxima(thread: Thread, status: Option<&Status>, unit: Floors) -> Result<Se
 fn of_cycles(thread: Thread, status: Option<&Status>, unit: Floors) -> Result<Series> {
     let (lines, skipped) = (thread.lines, thread.skipped);
     if let Some(cycles) = status.map(|one| one.cycles) {
-        ensure!(cycles >= lines, "{lines} lines, but the tool counts {cycles} cycles");
+        ensure!(cycles >= lines, "{}, but the tool counts {}", many(lines, "line"), many(cycles, "cycle"));
     }
     let mut series = unit.series(figures(thread.rows(), lines))?;
     if let Some(status) = status {

@@ -6,7 +6,7 @@ use crate::{
     imported::{Bin, Edge, Ending, Imported, Interval, Series},
     mean,
     samples::decimal,
-    text::{self, lines, shown},
+    text::{self, lines, many, shown},
 };
 use anyhow::{Context, Result, ensure};
 
@@ -183,7 +183,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let sums = total.is_none_or(|total| total == sum);
     match total {
         Some(total) if total != sum => {
-            let why = format!("its rows have {sum} samples, but it counts {total}");
+            let why = format!("its rows have {}, but it counts {total}", many(sum, "sample"));
             doubts.push(Doubt::of(Figure::Rows, why));
         }
         Some(_) => {}

@@ -6,7 +6,7 @@ use crate::{
     imported::{Bin, Ending, Finding, Imported, Interval, Series, Severity},
     mean,
     samples::decimal,
-    text::{self, TORN, lines, shown},
+    text::{self, TORN, lines, many, shown},
 };
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
@@ -139,7 +139,8 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let count = told.unwrap_or(sum);
     let mut doubts = Vec::new();
     if sum > count {
-        doubts.push(Doubt::of(Figure::Rows, format!("its rows have {sum} samples, but it counts {count}")));
+        let why = format!("its rows have {}, but it counts {count}", many(sum, "sample"));
+        doubts.push(Doubt::of(Figure::Rows, why));
         bins.clear();
     }
     let told = told.filter(|_| doubts.is_empty());
@@ -159,7 +160,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         imported.ending = Ending::Interrupted(match torn {
             Some(at) => format!("line {at} {TORN}"),
             None if told.is_none() => "its rows end before its largest value".into(),
-            None => format!("its rows have {sum} of {count} samples"),
+            None => format!("its rows have {sum} of {}", many(count, "sample")),
         });
     }
     imported.elapsed_ns =

@@ -8,7 +8,7 @@ use crate::{
     imported::{Bin, Ending, Finding, Imported, Interval, Series, Severity},
     rtla,
     samples::decimal,
-    text::{self, TORN, lines, plain, shown},
+    text::{self, TORN, lines, many, plain, shown},
 };
 use anyhow::{Context, Result, ensure};
 
@@ -95,7 +95,10 @@ pub fn described(figures: Figures, asked: &Asked) -> (Series, Option<Finding>) {
     let finding = switches.filter(|switches| *switches > 0).map(|switches| Finding {
         severity: Severity::Contaminated,
         name: "mode switches".into(),
-        text: format!("{switches} switches to secondary mode: the kernel's latency is among the samples"),
+        text: format!(
+            "{switches} {} to secondary mode: the kernel's latency is among the samples",
+            if switches == 1 { "switch" } else { "switches" }
+        ),
     });
     (series, finding)
 }
@@ -259,7 +262,7 @@ impl Table {
             distribution(series, &self.rows, bucket)?;
         } else {
             let [listed, total] = [listed, self.total].map(Option::unwrap_or_default);
-            let why = format!("its rows have {listed} samples, but it counts {total}");
+            let why = format!("its rows have {}, but it counts {total}", many(listed, "sample"));
             series.doubts.push(Doubt::of(Figure::Rows, why));
         }
         Ok(sums)

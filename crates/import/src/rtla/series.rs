@@ -5,6 +5,7 @@ use crate::{
     doubt::{self, Doubt, Figure},
     imported::{Bin, Interval, Series},
     mean,
+    text::many,
 };
 use anyhow::{Context, Result};
 
@@ -85,8 +86,8 @@ impl Histogram {
         let mut doubts = Vec::new();
         let sums = count.is_none_or(|count| count == counted);
         if !sums {
-            let why =
-                format!("its rows and what is over them have {counted} samples, but it counts {}", count.unwrap_or(0));
+            let (counted, count) = (many(counted, "sample"), count.unwrap_or(0));
+            let why = format!("its rows and what is over them have {counted}, but it counts {count}");
             doubts.push(Doubt::of(Figure::Rows, why));
         }
         let some = *count != Some(0);

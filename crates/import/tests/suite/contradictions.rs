@@ -95,14 +95,14 @@ fn sums_that_do_not_add_up_are_not_believed() {
     assert_eq!(wrong.series, whole.series);
     assert_eq!(
         doubts(&wrong),
-        ["in 1 rows the last column is not the sum of the others: the totals of the threads fit their rows"]
+        ["in 1 row the last column is not the sum of the others: the totals of the threads fit their rows"]
     );
     // Without totals the wrong number may be in the column of a thread.
     let lone = read(file("000004", "").as_bytes(), "").unwrap();
     assert_eq!(
         doubts(&lone),
         [
-            "in 1 rows the last column is not the sum of the others: the file does not show which is right, so latido uses no row"
+            "in 1 row the last column is not the sum of the others: the file does not show which is right, so latido uses no row"
         ]
     );
     assert!(lone.series.iter().all(|one| one.bins.is_empty() && one.count.is_none()));

@@ -257,6 +257,19 @@ fn bursts_excuse_as_far_as_one_goes() {
     assert!(Deciding::new(&record, Some(960_000_000.0), &stored).is_foreign());
 }
 
+/// A sample at the border of two seconds met one burst, not one of each. What ran meanwhile counts once, since only bursts are uneven.
+#[test]
+fn a_sample_between_two_seconds_meets_one_burst() {
+    let ran = |start, burst_ns| Second { foreign_burst_ns: Some(burst_ns), ..second(start, 0, 50_000_000) };
+    let excused = |value| {
+        let between = Sample { value, at_ns: 4_000_000_000, class: Class::Unknown };
+        let spikes = [between, at(9, 2_000, Class::Unknown)];
+        weigh(vec![ran(3, 100_000), ran(4, 80_000)], &spikes, 9).is_foreign()
+    };
+    // 0.1 ms above the limit of 0.1 ms, and 50 ms per second of the sample's length.
+    assert!(excused(315_000) && !excused(317_000), "twice the longer of the two bursts");
+}
+
 #[test]
 fn samples_that_were_not_stored_stay_unexplained() {
     let spikes = [at(3, 200_000, Class::Unknown), at(3, 190_000, Class::Unknown)];

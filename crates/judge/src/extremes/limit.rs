@@ -121,9 +121,9 @@ impl Limit {
         let mut text = rate(&self.samples);
         if let Some(bursts) = &self.clusters {
             text.push_str(&format!(
-                "; they come in {} (at most {} samples apart); counted in bursts: {}",
+                "; they come in {} (at most {} apart); counted in bursts: {}",
                 words::many(bursts.above, "burst"),
-                self.gap,
+                words::many(self.gap, "sample"),
                 rate(bursts)
             ));
         }
@@ -182,6 +182,8 @@ mod tests {
             assert!((4.5..4.6).contains(&hour.lower) && (1_000.0..1_010.0).contains(&hour.upper), "{hour:?}");
         }
         assert!(of(&[3_000, 9_000]).clusters.is_none_or(|found| found.above == 2));
+        let near = Limit { gap: 1, ..of(&[7_000, 7_002]) }.sentence();
+        assert!(near.contains("they come in 1 burst (at most 1 sample apart)"), "{near}");
     }
 
     /// Crowds come at random: the interval of their rate must contain the true rate in nine cases of ten, whatever their size and distance.

@@ -57,8 +57,8 @@ pub(super) fn sentences(record: &Record, all: &[Worst]) -> Vec<String> {
     let harmed = |one: &Worst| one.also + u64::from(one.missed || one.ns > limit_ns);
     let late: Vec<&Worst> = all.iter().filter(|one| harmed(one) > 0).collect();
     let (counted_in, told_of) = match late.iter().map(|one| harmed(one)).fold(0, u64::saturating_add) {
-        0 => (format!("the {} longest", words::count(all.len() as u64)), all.iter().collect()),
-        some => (format!("these {}", words::count(some)), late),
+        0 => (Among { all: all.len() as u64, are: "longest" }, all.iter().collect()),
+        some => (Among { all: some, are: "" }, late),
     };
     let several = told_of.iter().any(|one| one.task != told_of.first().map_or("", |first| &first.task));
     let mut kinds: BTreeMap<String, Kind> = BTreeMap::new();
@@ -74,9 +74,9 @@ pub(super) fn sentences(record: &Record, all: &[Worst]) -> Vec<String> {
     kinds.sort_by_key(|(_, kind)| std::cmp::Reverse(kind.periods));
     let rest: u64 = kinds.iter().skip(KINDS).map(|(_, kind)| kind.periods).sum();
     let mut told = counts(record);
-    told.extend(kinds.into_iter().take(KINDS).map(|(cause, kind)| kind.sentence(&cause, &counted_in)));
+    told.extend(kinds.into_iter().take(KINDS).map(|(cause, kind)| kind.sentence(&cause, counted_in)));
     if rest > 0 {
-        told.push(format!("{} of {counted_in}: other causes, few of each", words::count(rest)));
+        told.push(format!("{}: other causes, few of each", counted_in.part(rest)));
     }
     told
 }
@@ -133,10 +133,33 @@ fn counts(record: &Record) -> Vec<String> {
 fn counted(series: &Series) -> Option<String> {
     let slots = series.slots.filter(|_| series.quantity == COMPLETION)?;
     let task = series.labels.get("task").map_or("", String::as_str);
-    let [all, missed, late] = [slots.elapsed(), slots.missed, slots.late].map(words::count);
+    let (all, [missed, late]) = (words::many(slots.elapsed(), "period"), [slots.missed, slots.late].map(words::count));
     let open = series.facts.get("open").and_then(|slots| u64::try_from(*slots).ok()).filter(|slots| *slots > 0);
     let open = open.map(|slots| format!("; {} may have been late, which the events do not show", words::count(slots)));
-    Some(format!("{task}: of {all} periods {missed} were missed and {late} late{}", open.unwrap_or_default()))
+    Some(format!("{task}: of {all} {missed} were missed and {late} late{}", open.unwrap_or_default()))
+}
+
+/// The periods whose causes latido counts.
+#[derive(Clone, Copy)]
+struct Among {
+    all: u64,
+    /// `longest` if none was missed or late.
+    are: &'static str,
+}
+
+impl Among {
+    /// Returns `7 of these 8`, `all 8`, `2 of the 4 longest`.
+    fn part(self, some: u64) -> String {
+        let Self { all, are } = self;
+        let [part, whole] = [some, all].map(words::count);
+        match (are, some == all) {
+            _ if all == 1 => "the only one".into(),
+            ("", true) => format!("all {whole}"),
+            ("", false) => format!("{part} of these {whole}"),
+            (are, true) => format!("all of the {whole} {are}"),
+            (are, false) => format!("{part} of the {whole} {are}"),
+        }
+    }
 }
 
 /// Jobs that one cause made late.
@@ -150,12 +173,12 @@ struct Kind {
 
 impl Kind {
     /// Returns `7 of these 8: its own execution beyond its median of 15 us, 2.98 ms (2.9 to 3.0 ms)`.
-    fn sentence(mut self, cause: &str, counted_in: &str) -> String {
+    fn sentence(mut self, cause: &str, counted_in: Among) -> String {
         self.lost.sort_unstable();
         let value = |ns: Option<&u64>| words::value(ns.copied().unwrap_or(0) as f64, "ns");
         let (least, most, middle) = (self.lost.first(), self.lost.last(), self.lost.get(self.lost.len() / 2));
         let range = if least == most { String::new() } else { format!(" ({} to {})", value(least), value(most)) };
-        format!("{} of {counted_in}: {cause}, {}{range}", words::count(self.periods), value(middle))
+        format!("{}: {cause}, {}{range}", counted_in.part(self.periods), value(middle))
     }
 }
 
@@ -195,7 +218,7 @@ mod tests {
         ];
         assert_eq!(told(None), expected);
         // If some periods were late, only those count.
-        assert_eq!(told(Some(1_500_000)), ["1 of these 1: asleep, 2.00 ms"]);
+        assert_eq!(told(Some(1_500_000)), ["the only one: asleep, 2.00 ms"]);
         // A job whose usual execution is above the limit is late because of that.
         assert_eq!(told(Some(850)), ["3 of these 4: its own execution, 900 ns", "1 of these 4: asleep, 1.00 ms"]);
     }

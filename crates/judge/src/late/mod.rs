@@ -4,6 +4,7 @@ mod causes;
 mod jobs;
 mod spikes;
 mod told;
+mod turns;
 
 use crate::words;
 pub use causes::{CauseRow, Causes};
@@ -15,8 +16,8 @@ use latido_trace::{
 };
 use serde::Serialize;
 pub use spikes::{Asked, OfCell, Spikes, TraceSource, of_cell, of_run};
-use std::collections::BTreeMap;
 pub use told::{in_short, kind, said};
+pub use turns::Turn;
 
 /// A late sample or a long wait.
 #[derive(Clone, Debug, Serialize)]
@@ -48,9 +49,9 @@ pub struct Worst {
     pub chain: Vec<Step>,
     /// What took the time, in order of time; the pieces add up to the whole. Empty where there are too many to follow.
     pub slices: Vec<Piece>,
-    /// Which tasks had its CPU (`name-number`), and each task's time, ns.
+    /// The tasks that had its CPU, in order of time.
     #[serde(skip)]
-    pub ran: Vec<(String, u64)>,
+    pub turns: Vec<Turn>,
     /// The time, ns, in which either another task had its CPU or the program's CPU quota held it back: no event shows which.
     #[serde(skip)]
     pub ran_or_held_ns: u64,
@@ -155,7 +156,7 @@ impl Worst {
             covered: !has(Cause::Untraced),
             chain: steps(&found.chain, since),
             slices: if found.slices.len() <= FOLLOWED { slices.collect() } else { Vec::new() },
-            ran: ran(found),
+            turns: turns::turns(&found.slices),
             ran_or_held_ns: {
                 let either = found.slices.iter().filter(|slice| matches!(slice.cause, Cause::TaskOrQuota(_)));
                 either.map(latido_trace::explain::Slice::ns).fold(0, u64::saturating_add)
@@ -178,17 +179,6 @@ impl Piece {
     fn of(cause: &Cause, ns: u64) -> Self {
         Self { cause: said(cause), ns, kind: kind(cause) }
     }
-}
-
-/// Returns the tasks that had the CPU, with their times.
-fn ran(found: &Explained) -> Vec<(String, u64)> {
-    let mut all: BTreeMap<&str, u64> = BTreeMap::new();
-    for slice in &found.slices {
-        if let Cause::Task(name, _) = &slice.cause {
-            *all.entry(name).or_default() += slice.ns();
-        }
-    }
-    all.into_iter().map(|(name, ns)| (name.to_owned(), ns)).collect()
 }
 
 /// Returns the causes by name, with the rest combined into one.

@@ -140,7 +140,7 @@ fn the_short_answer_names_the_configuration_and_the_worst_sample() {
     let busy = of("wakeup, busy", &[("1", 80), ("1", 70)]);
     let of_idle =
         "2 of the 3 late samples that latido explained: soft interrupt 1; the worst, 900\u{a0}ns: soft interrupt 9";
-    let of_busy = "2 of the 2 late samples that latido explained, the worst (80\u{a0}ns) among them: soft interrupt 1";
+    let of_busy = "all 2 late samples that latido explained, the worst (80\u{a0}ns) among them: soft interrupt 1";
     assert_eq!(in_short([&idle, &again].into_iter()), [of_idle]);
     let refused = OfCell { number: 3, name: "wakeup, other".into(), found: Err("no trace".into()) };
     let said = in_short([&idle, &busy, &refused, &again].into_iter());

@@ -99,7 +99,7 @@ pub fn in_short<'c>(cells: impl Iterator<Item = &'c OfCell>) -> Vec<String> {
     alike.iter().filter_map(said).collect()
 }
 
-/// Names the cause that made most of the most late samples, and the cause of the worst one: `26 of the 26 late samples that latido
+/// Names the cause that made most of the most late samples, and the cause of the worst one: `25 of the 26 late samples that latido
 /// explained, the worst (2.61 ms) among them: its own execution`. `None` where none is explained.
 fn of_repeats(all: &[&Spikes]) -> Option<String> {
     let each = || all.iter().flat_map(|of| of.spikes.iter().map(|one| (one, of.asked.limit_ns)));
@@ -110,12 +110,18 @@ fn of_repeats(all: &[&Spikes]) -> Option<String> {
     for (one, limit) in each() {
         *kinds.entry(decisive(one, limit)).or_default() += if late { harmed(one, limit) } else { 1 };
     }
-    let count = words::count(kinds.values().sum());
+    let count = kinds.values().sum();
     let (cause, most) = kinds.into_iter().max_by_key(|(_, samples)| *samples).filter(|(_, samples)| *samples > 0)?;
     let (worst, limit) = each().max_by_key(|(one, _)| one.ns)?;
     let (length, of_worst) = (words::value(worst.ns as f64, "ns"), decisive(worst, limit));
-    let (kind, most) = (if late { "late" } else { "longest" }, words::count(most));
-    let told = format!("{most} of the {count} {kind} samples that latido explained");
+    let kind = if late { "late" } else { "longest" };
+    let told = match (most, count) {
+        (_, 1) => return Some(format!("the only {kind} sample that latido explained: {cause}")),
+        (most, all) if most == all => format!("all {} {kind} samples that latido explained", words::count(all)),
+        (most, all) => {
+            format!("{} of the {} {kind} samples that latido explained", words::count(most), words::count(all))
+        }
+    };
     Some(match of_worst == cause {
         true => format!("{told}, the worst ({length}) among them: {cause}"),
         false => format!("{told}: {cause}; the worst, {length}: {of_worst}"),

@@ -2,7 +2,12 @@
 
 use super::CONFIDENCE;
 use crate::extremes::{Seen, limit::Limit, tail};
-use latido_statistics::{Refusal, moments::Moments, quantile};
+use latido_model::ranks::supported;
+use latido_statistics::{
+    Refusal,
+    moments::Moments,
+    quantile::{self, Ranks},
+};
 use serde::Serialize;
 
 /// The quantiles in the result.
@@ -50,12 +55,21 @@ pub struct One {
     pub tail: tail::Answer,
 }
 
-/// A quantile, and how many samples its upper limit needs.
+/// A quantile with its limits, and how many samples its upper limit needs.
 #[derive(Debug, Clone, Serialize)]
 pub struct Quantile {
-    /// The quantile with its ranks.
-    #[serde(flatten)]
-    pub quantile: quantile::Quantile,
+    /// The share of samples that are at most this large.
+    pub p: f64,
+    /// The ranks of the value and its limits.
+    pub ranks: Ranks,
+    /// The sample of rank `ceil(n p)`, ns; absent if fewer than 1/(1-p) samples support it: it would be the largest one, whatever p is.
+    pub value: Option<i64>,
+    /// The lower limit, ns, if it exists.
+    pub lower: Option<i64>,
+    /// The upper limit, ns, if it exists.
+    pub upper: Option<i64>,
+    /// How many samples contain as much information about the quantile as one independent sample.
+    pub design_effect: f64,
     /// How many samples an upper limit needs.
     pub needed: Option<u64>,
 }
@@ -73,10 +87,12 @@ pub fn of(samples: &[i64], question: &Question) -> Result<One, Refusal> {
     let (mean, sd) = moments(samples, min);
     let length_s = question.interval_ns.map(|interval| count as f64 * (interval as f64 / 1e9));
     let of_quantile = |p: f64| -> Result<Quantile, Refusal> {
-        let quantile = quantile::quantile_of_series(samples, &sorted, p, CONFIDENCE)?;
+        let found = quantile::quantile_of_series(samples, &sorted, p, CONFIDENCE)?;
+        let quantile::Quantile { ranks, value, lower, upper, design_effect, .. } = found;
         let independent = quantile::needed(p, (1.0 - CONFIDENCE) / 2.0);
-        let needed = independent.map(|needed| (needed as f64 * quantile.design_effect).ceil() as u64);
-        Ok(Quantile { quantile, needed })
+        let needed = independent.map(|needed| (needed as f64 * design_effect).ceil() as u64);
+        let value = supported(count, p).then_some(value);
+        Ok(Quantile { p, ranks, value, lower, upper, design_effect, needed })
     };
     Ok(One {
         unit: "ns",
@@ -116,4 +132,25 @@ fn moments(samples: &[i64], from: i64) -> (f64, Option<f64>) {
         |exact| exact as f64 / n as f64 / (n - 1) as f64,
     );
     (mean, Some(variance.max(0.0).sqrt()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The 95th percentile needs 20 samples, the 99th 100. With fewer, the sample of its rank is the largest one, whatever p is.
+    #[test]
+    fn a_quantile_that_the_samples_do_not_support_is_absent() {
+        let values = |n: i64| {
+            let samples: Vec<i64> = (1..=n).collect();
+            let found = of(&samples, &Question::default()).unwrap();
+            found.quantiles.iter().map(|one| one.value).collect::<Vec<_>>()
+        };
+        assert_eq!(values(10)[..4], [Some(5), Some(9), None, None]);
+        assert_eq!(values(20)[..4], [Some(10), Some(18), Some(19), None]);
+        assert_eq!(values(100)[..5], [Some(50), Some(90), Some(95), Some(99), None]);
+        // A lower limit exists even there: the samples show that the quantile is not below it.
+        let ten = of(&(1..=10).collect::<Vec<i64>>(), &Question::default()).unwrap();
+        assert_eq!((ten.quantiles[4].value, ten.quantiles[4].lower), (None, Some(10)));
+    }
 }

@@ -53,6 +53,9 @@ mod tests {
             "none of the 2 comparisons can be decided: one run per side cannot reach 5 % for all of them together; one \
              alone needs 4 per side, one of 2 needs 5 (--repeat 5)"
         );
+        let uneven = said(&[(4, 1)]).unwrap();
+        let told = "the comparison cannot be decided: 4 repeats against 1 cannot reach 5 %";
+        assert!(uneven.starts_with(told), "{uneven}");
         let some = said(&[(10, 10), (10, 10), (4, 4)]).unwrap();
         assert!(some.starts_with("1 of the 3 comparisons cannot be decided: 4 repeats per side"), "{some}");
     }

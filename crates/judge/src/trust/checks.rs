@@ -3,7 +3,7 @@
 use crate::{
     deciding::Deciding,
     finding::Grade::{self, Invalid, Note, Ok, Unknown},
-    span::{Span, spans},
+    span::{Span, many, spans},
     words,
 };
 use latido_model::{
@@ -52,7 +52,11 @@ pub(super) fn policy(record: &Record, _: &Deciding) -> Graded {
                 false => ok("none: the probe requests no policy"),
             }
         }
-        None => (Note, spans![format!("`{asked}`, as requested: any task may delay it")]),
+        None => {
+            let held = record.quality.held_back.filter(|held| held.times > 0);
+            let quota = held.map(|held| format!("; {}", super::watched::quota(held, "latido's control group")));
+            (Note, spans![format!("`{asked}`, as requested: any task may delay it"), quota.unwrap_or_default()])
+        }
     }
 }
 
@@ -120,7 +124,7 @@ pub(super) fn pinning(record: &Record, _: &Deciding) -> Graded {
         _ if pinned.is_empty() => ok("threads free to move"),
         Some((times, cpu)) if times > 0 => {
             let cpu = Span::Where(format!("CPU {cpu}"));
-            (Invalid, spans!["the thread of ", cpu, " left it ", Span::Count(times), " times"])
+            (Invalid, [spans!["the thread of ", cpu, " left it "], count(times, "time")].concat())
         }
         Some(_) if pinned.iter().all(|thread| thread.migrations.is_some()) => ok("each thread stayed on its CPU"),
         _ => unknown(),
@@ -132,11 +136,12 @@ pub(super) fn clock(record: &Record, _: &Deciding) -> Graded {
     let negative: u64 =
         record.series.iter().filter(|s| s.unit == "ns").map(|s| s.negative).fold(0, u64::saturating_add);
     if clock.backwards > 0 {
-        return (Invalid, spans![clock.name.as_str(), " ran backwards ", Span::Count(clock.backwards), " times"]);
+        return (Invalid, [spans![clock.name.as_str(), " ran backwards "], count(clock.backwards, "time")].concat());
     }
     // Samples from a program may be below zero: they are no differences of latido's clock.
     if negative > 0 && record.quality.reported.is_none() {
-        return (Invalid, spans![Span::Count(negative), " samples of ", clock.name.as_str(), " are below zero"]);
+        let are = if negative == 1 { " is below zero" } else { " are below zero" };
+        return (Invalid, [count(negative, "sample"), spans![" of ", clock.name.as_str(), are]].concat());
     }
     let source = clock.source.as_deref().map(|source| format!(" ({source})")).unwrap_or_default();
     match clock.drift_ppb {
@@ -230,11 +235,9 @@ pub(super) fn faults(record: &Record, _: &Deciding) -> Graded {
         record.quality.threads.iter().fold((0, 0), |(a, b), t| (a + t.minor_faults, b + t.major_faults));
     let mut text = spans![Span::Count(minor), " minor, ", Span::Count(major), " major while measuring"];
     if let Some(moved) = record.quality.moved_pages.filter(|moved| *moved > 0 && minor > 0) {
-        text.extend(spans![
-            "; the kernel moved or tried to move ",
-            Span::Count(moved),
-            " pages of any program meanwhile"
-        ]);
+        text.extend(spans!["; the kernel moved or tried to move "]);
+        text.extend(count(moved, "page"));
+        text.extend(spans![" of any program meanwhile"]);
         if record.machine.memory.moves_locked != Some(false) {
             text.extend(spans![" and may move locked ones (--tune compaction stops that)"]);
         }
@@ -356,8 +359,7 @@ pub(super) fn housekeeping(record: &Record, _: &Deciding) -> Graded {
 
 /// Returns `1 task`, `3 tasks`, `2 involuntary switches`.
 pub(super) fn count(n: u64, noun: &str) -> Vec<Span> {
-    let plural = if noun.ends_with("ch") { "es" } else { "s" };
-    spans![Span::Count(n), format!(" {noun}{}", if n == 1 { "" } else { plural })]
+    many(n, noun)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::checks::{self, Graded};
 use crate::{
     deciding::Deciding,
     finding::Grade::{Invalid, Note, Ok, Unknown},
-    span::{Span, spans},
+    span::{many, plain, spans},
 };
 use latido_model::record::{Record, Reported};
 
@@ -38,7 +38,7 @@ pub(super) fn reported(record: &Record, _: &Deciding) -> Graded {
     let what: Vec<String> = doubts.into_iter().chain(remarks(told)).collect();
     let by = format!("by {}, ", told.by);
     match what.is_empty() {
-        true => (grade, spans![by, Span::Count(told.lines), " lines, none bad"]),
+        true => (grade, [spans![by], many(told.lines, "line"), spans![", none bad"]].concat()),
         false => (grade, spans![by, what.join("; ")]),
     }
 }
@@ -64,7 +64,11 @@ fn remarks(told: &Reported) -> Vec<String> {
     let bad = told.bad_lines();
     [
         (bad > 0 && bad.saturating_mul(BAD) <= told.lines).then(|| lines(told)),
-        (told.backwards > 0).then(|| format!("{} times that are earlier than the previous one", told.backwards)),
+        match told.backwards {
+            0 => None,
+            1 => Some("1 time that is earlier than the previous one".to_owned()),
+            times => Some(format!("{times} times that are earlier than the previous one")),
+        },
         (told.format == "latido" && !told.ended).then(|| "it did not report its end".to_owned()),
     ]
     .into_iter()
@@ -76,11 +80,15 @@ fn remarks(told: &Reported) -> Vec<String> {
 fn lines(told: &Reported) -> String {
     let kinds: Vec<String> = told.bad.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
     let first = told.examples.first().map(|line| format!(", the first: {line}")).unwrap_or_default();
-    format!("{} bad of {} lines ({}){first}", told.bad_lines(), told.lines, kinds.join(", "))
+    let kinds = kinds.join(", ");
+    match (told.bad_lines(), told.lines) {
+        (1, 1) => format!("the only line is bad ({kinds}){first}"),
+        (bad, lines) => format!("{bad} bad of {lines} lines ({kinds}){first}"),
+    }
 }
 
 fn samples(count: u64) -> String {
-    format!("{count} sample{}", if count == 1 { "" } else { "s" })
+    plain(&many(count, "sample"))
 }
 
 /// Checks the policy. For latido's own threads it works as usual. For a program's threads it reports their policies, and is invalid if the
@@ -112,7 +120,7 @@ mod tests {
         let mut record = sample::record();
         record.quality.reported = Some(Reported { by: "node.py".into(), ended: true, format: "latido".into(), ..told });
         let (grade, state) = reported(&record, &Deciding::default());
-        (grade, crate::span::plain(&state))
+        (grade, plain(&state))
     }
 
     fn bad(count: u64, lines: u64) -> Reported {
@@ -129,11 +137,15 @@ mod tests {
             found(bad(2, 19_999)),
             (Invalid, "by node.py, 2 bad of 19999 lines (number 2), the first: 0 12x4 99".into())
         );
-        assert_eq!(found(Reported { dropped: 1, ..bad(0, 9) }).0, Invalid);
+        assert_eq!(found(Reported { lines: 1, ..Reported::default() }), (Ok, "by node.py, 1 line, none bad".into()));
+        assert_eq!(found(bad(1, 1)).1, "by node.py, the only line is bad (number 1), the first: 0 12x4 99");
+        assert_eq!(found(Reported { dropped: 1, ..bad(0, 9) }), (Invalid, "by node.py, it dropped 1 sample".into()));
         assert_eq!(found(Reported { lost: Some(3), ..bad(0, 9) }).0, Invalid);
         assert_eq!(found(Reported { surplus: 3, lost: Some(0), ..bad(0, 9) }).0, Invalid);
         assert_eq!(found(Reported { lost: Some(0), ..bad(0, 9) }).0, Ok);
-        assert_eq!(found(Reported { backwards: 1, ..bad(0, 9) }).0, Note);
+        let earlier = |backwards| found(Reported { backwards, ..bad(0, 9) });
+        assert_eq!(earlier(1), (Note, "by node.py, 1 time that is earlier than the previous one".into()));
+        assert_eq!(earlier(2), (Note, "by node.py, 2 times that are earlier than the previous one".into()));
         let pipe = Pipe { blocked: true, ..Pipe::default() };
         assert_eq!(found(Reported { pipe, ..bad(0, 9) }).0, Invalid);
     }

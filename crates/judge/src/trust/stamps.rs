@@ -58,10 +58,11 @@ fn missing(stamps: &StampsRecord) -> Option<String> {
         (stamps.passed, "passed while the task was not waiting"),
         (stamps.dropped, "lost for lack of room"),
     ];
-    let parts: Vec<String> =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     let all = stamps.events.saturating_add(stamps.passed).saturating_add(stamps.dropped);
-    (!parts.is_empty()).then(|| format!("of {all} events, {}", parts.join(", ")))
+    let told = |(count, what): &(u64, &str)| if all == 1 { (*what).to_owned() } else { format!("{count} {what}") };
+    let parts: Vec<String> = counts.iter().filter(|(count, _)| *count > 0).map(told).collect();
+    let of = if all == 1 { "the only event: ".to_owned() } else { format!("of {all} events, ") };
+    (!parts.is_empty()).then(|| format!("{of}{}", parts.join(", ")))
 }
 
 #[cfg(test)]
@@ -120,6 +121,8 @@ mod tests {
         let some = StampsRecord { lost: 2, passed: 1, ..stamps() };
         let told = "of 301 events, 2 without a stamp of the handler, 1 passed while the task was not waiting";
         assert_eq!(missing(&some).as_deref(), Some(told));
+        let one = StampsRecord { events: 1, lost: 1, ..stamps() };
+        assert_eq!(missing(&one).as_deref(), Some("the only event: without a stamp of the handler"));
         assert_eq!(t1(&some), "source hpet, t1 is the comparator (step 10 ns, wrong by 59 ns at most)");
         assert_eq!(t2(&some), "t2 is the entry of hpet_interrupt (kprobe)");
     }

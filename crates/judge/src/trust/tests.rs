@@ -1,3 +1,4 @@
+mod counts;
 mod tracing;
 
 use super::*;
@@ -9,8 +10,8 @@ use latido_model::{
     cell::{Item, Scheduling},
     machine::{FairBudget, FairServer},
     record::{
-        ByHand, Class, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, Source, Stopped, Told, Tracer, Tracing,
-        WallSteps,
+        ByHand, Class, Freeze, HeldBack, LoadLife, LoadRecord, Outcome, Sample, Second, Source, Stopped, Told, Tracer,
+        Tracing, WallSteps,
     },
     sample,
 };
@@ -202,6 +203,22 @@ fn each_check_has_a_test_of_its_grade() {
     let mut all: Vec<&str> = CHECKS.iter().map(|check| check.name).collect();
     all.sort_unstable();
     assert_eq!(tested, all, "each check has a test of its grade");
+}
+
+/// A CPU quota of latido's own group limits a thread with a time-sharing policy, and only such a thread.
+#[test]
+fn a_quota_of_latido_s_own_group_is_said() {
+    let told = |scheduling: Scheduling, times: u64| {
+        let found = finding("policy", |r| {
+            r.cell.scheduling = scheduling;
+            r.quality.held_back = Some(HeldBack { times, ns: 4_200_000_000 });
+        });
+        found.text().replace('\u{a0}', " ")
+    };
+    let held = "; the kernel held back latido's control group 83 times for its CPU quota, 4.20 s on all CPUs together";
+    assert!(told(Scheduling::OTHER, 83).ends_with(held), "{}", told(Scheduling::OTHER, 83));
+    assert!(!told(Scheduling::OTHER, 0).contains("quota"));
+    assert!(!told(Scheduling::Fifo { prio: 80 }, 83).contains("quota"));
 }
 
 /// A step of the samples' own clock makes the cell invalid, even a step there and back. A step of another clock is a remark, and so is

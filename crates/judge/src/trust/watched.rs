@@ -5,7 +5,7 @@ use crate::{
     span::{Span, spans},
     words,
 };
-use latido_model::record::{Standing, WatchedThread};
+use latido_model::record::{HeldBack, Standing, WatchedThread};
 
 /// The most threads that the check names.
 const NAMED: usize = 6;
@@ -40,9 +40,13 @@ fn thread(one: &WatchedThread) -> String {
 fn held_back(one: &WatchedThread) -> Option<String> {
     let is_ordinary = ["other", "batch", "idle"].iter().any(|by| one.standing.policy.starts_with(by));
     let held = one.held_back.filter(|held| held.times > 0 && is_ordinary)?;
+    Some(quota(held, &format!("the control group of {}", one.task)))
+}
+
+/// Says how often the kernel throttled a control group for its CPU quota.
+pub(super) fn quota(held: HeldBack, group: &str) -> String {
     let (times, ns) = (words::many(held.times, "time"), words::value(held.ns as f64, "ns"));
-    let group = format!("the kernel held back the control group of {}", one.task);
-    Some(format!("{group} {times} for its CPU quota, {ns} on all CPUs together"))
+    format!("the kernel held back {group} {times} for its CPU quota, {ns} on all CPUs together")
 }
 
 /// Returns what differs from the last standing.
@@ -57,7 +61,6 @@ fn before(last: &Standing) -> impl Fn(&Standing) -> String {
 mod tests {
     use super::*;
     use crate::span::plain;
-    use latido_model::record::HeldBack;
 
     fn standing(policy: &str, cpus: &str, locked_kib: u64) -> Standing {
         Standing { policy: policy.into(), cpus: cpus.parse().ok(), locked_kib: Some(locked_kib) }

@@ -95,7 +95,8 @@ pub struct Args {
 /// # Errors
 /// There is no such topic.
 pub fn run(args: Args) -> Result<u8> {
-    let mut command = wrap::command(Cli::command());
+    let width = outcome::style().width;
+    let mut command = wrap::command(Cli::command(), width);
     command.build();
     let Some(topic) = args.topic else { return write_out(&command.render_long_help().to_string()) };
     let mut texts = Vec::new();
@@ -126,7 +127,6 @@ pub fn run(args: Args) -> Result<u8> {
         let more = "`latido --help` shows the commands, `latido list` the rest";
         return Err(Usage::new(format!("there is no help on `{topic}`{hint}; {more}")).into());
     }
-    let width = outcome::style().width;
     let own = texts.split_off(of_clap);
     write_out(&texts.into_iter().chain(own.iter().map(|text| wrap::page(text, width))).collect::<Vec<_>>().join("\n"))
 }

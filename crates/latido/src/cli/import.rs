@@ -10,7 +10,7 @@ use crate::{
 use anyhow::Result;
 use clap::ValueEnum;
 use latido_import::{Asked, IMPORTS, Unit};
-use latido_model::{cpus::CpuSet, exit::Exit, units::Ns};
+use latido_model::{clean, cpus::CpuSet, exit::Exit, units::Ns};
 use latido_report::{judged::JudgedRun, terminal};
 use std::path::PathBuf;
 
@@ -121,10 +121,10 @@ fn wanted(args: &Args) -> Result<Wanted, Usage> {
     for text in &args.labels {
         let Some((key, value)) = text.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty())
         else {
-            return Err(Usage::new(format!("--label {text}: write KEY=VALUE")));
+            return Err(Usage::new(format!("--label {}: write KEY=VALUE", clean::line(text))));
         };
         if labels.insert(key.to_owned(), value.to_owned()).is_some() {
-            return Err(Usage::new(format!("--label {key} is given twice")));
+            return Err(Usage::new(format!("--label {} is given twice", clean::line(key))));
         }
     }
     if let Some(name) = &args.format {
@@ -168,4 +168,24 @@ fn list() -> String {
     let line = |one: &latido_import::Format| format!("  {:widest$}  {}\n", one.name, one.about);
     let all: String = IMPORTS.iter().map(line).collect();
     format!("Formats of `latido import FILE|DIR...`, recognised by content:\n{all}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
+
+    /// A line feed in a label must not begin a line that looks like another message.
+    #[test]
+    fn a_refused_label_is_one_line() {
+        let refused = |labels: &[&str]| {
+            let labels = labels.iter().flat_map(|label| ["--label", label]);
+            let words = ["latido", "import", "x"].into_iter().chain(labels);
+            let Some(Command::Import(args)) = Cli::try_parse_from(words).unwrap().command else { panic!("no import") };
+            wanted(&args).unwrap_err().to_string()
+        };
+        assert_eq!(refused(&["a\nerror: b"]), "--label a\\u000aerror: b: write KEY=VALUE");
+        assert_eq!(refused(&["a\nb=1", "a\nb=2"]), "--label a\\u000ab is given twice");
+    }
 }

@@ -11,6 +11,7 @@ use latido_model::{
     cell::{LAB, RUNNING},
     exit::Exit,
     plan::{Plan, around::Around},
+    units::many,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -110,7 +111,7 @@ fn built(names: &[String]) -> Result<u8> {
         let mut line = gauge::Gauge::new();
         let there = build::build(&kernel, recipe, |said| match said {
             build::Said::Step(step) => line.step(step),
-            build::Said::Files(files) => line.now(|passed| format!("{files} files, {passed} s")),
+            build::Said::Files(files) => line.now(|passed| format!("{}, {passed} s", many(files, "file"))),
         })?;
         line.clear();
         writeln!(text, "{:<22} {} {} sha256 {}", kernel.name, there.package, there.version, there.sha256)?;
@@ -136,7 +137,7 @@ fn verify(args: flags::Args) -> Result<u8> {
         let names: Vec<String> = kernel::shipped()?.into_iter().map(|kernel| kernel.name).collect();
         return Err(Usage::new(format!(
             "no kernel is named: name a probe and the kernel to boot, `latido lab verify wakeup -d 300ms --kernel 6.12-rt`, or a \
-             plan that has its kernels, `latido lab verify three-kernels`\nKernels: {}",
+             plan that has its kernels, `latido lab verify three-kernels`; the kernels are {}",
             names.join(", ")
         ))
         .into());
@@ -149,7 +150,8 @@ fn verify(args: flags::Args) -> Result<u8> {
     let differing: Vec<&String> = names.into_iter().filter(|name| first.get(*name) != second.get(*name)).collect();
     if differing.is_empty() {
         let bytes: usize = first.values().map(Vec::len).sum();
-        write_out(&format!("identical: {} files, {bytes} bytes, twice\n", first.len()))?;
+        let (files, bytes) = (many(first.len(), "file"), many(bytes, "byte"));
+        write_out(&format!("identical: {files}, {bytes}, twice\n"))?;
         return Ok(Exit::Done.code());
     }
     let mut text = String::new();

@@ -24,6 +24,7 @@ pub mod known;
 mod lab;
 mod lab_bisect;
 mod list;
+mod list_runs;
 mod load;
 mod man;
 mod nights;
@@ -42,6 +43,7 @@ mod trace_analyze;
 mod trace_explain;
 mod trace_record;
 mod tune;
+mod typed;
 pub mod values;
 mod vary;
 pub mod words;
@@ -241,7 +243,10 @@ pub fn explain(error: clap::Error) -> u8 {
     }
     // latido fits texts to the terminal only when the user requests help.
     let mut error = match error.kind() {
-        ErrorKind::DisplayHelp => wrap::command(Cli::command()).try_get_matches().err().unwrap_or(error),
+        ErrorKind::DisplayHelp => {
+            let command = wrap::command(Cli::command(), outcome::style().width);
+            command.try_get_matches().err().unwrap_or(error)
+        }
         _ => error,
     };
     // clap suggests "to pass '-x' as a value, use '-- -x'", but no option here takes such a value.
@@ -249,7 +254,7 @@ pub fn explain(error: clap::Error) -> u8 {
     let text = error.render();
     if error.use_stderr() {
         // Without clap's colours, because clap quotes the user's text between them.
-        output::tell(&more_by_topic(text.to_string().trim_end()));
+        output::tell(&more_by_topic(&typed::quoted(text.to_string().trim_end())));
         return Exit::Usage.code();
     }
     // A file or a pipe gets no colours: the cleaning of output would turn them into garbage.
@@ -331,6 +336,7 @@ pub fn complain(error: &anyhow::Error) -> u8 {
         None => String::new(),
     };
     let whose = if durable::is_denied(error) && identity::is_taken_on() { BEHIND_SUDO } else { "" };
-    output::tell(&(laid_out(&format!("{error:#}{whose}"), output::width_of_errors()) + &more));
+    let text = typed::quoted(&format!("{error:#}{whose}"));
+    output::tell(&(laid_out(&text, output::width_of_errors()) + &more));
     if usage { Exit::Usage } else { Exit::Error }.code()
 }

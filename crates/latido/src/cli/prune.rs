@@ -63,14 +63,24 @@ pub fn run(args: Args) -> Result<u8> {
         gone += 1;
         write_out(&format!("{}\n", meta.id))?;
     }
-    let verb = if args.dry_run { "would be removed" } else { "removed" };
     let spared = match spared.len() {
         0 => String::new(),
         1 => "; latido keeps 1 older run for its label or as a baseline".into(),
         some => format!("; latido keeps {some} older runs for their label or as a baseline"),
     };
-    tell(&format!("{gone} of {} runs {verb}{spared}", listing.runs.len()));
+    tell(&format!("{}{spared}", removed(gone, listing.runs.len(), args.dry_run)));
     Ok(if gone == old.len() { Exit::Done } else { Exit::Error }.code())
+}
+
+/// Says how many runs of the store are removed: `1 of 3 runs removed`.
+fn removed(gone: usize, all: usize, dry_run: bool) -> String {
+    match (gone, all, dry_run) {
+        (0, 1, _) => "the only run stays".into(),
+        (_, 1, true) => "the only run would be removed".into(),
+        (_, 1, false) => "the only run is removed".into(),
+        (_, _, true) => format!("{gone} of {all} runs would be removed"),
+        (_, _, false) => format!("{gone} of {all} runs removed"),
+    }
 }
 
 /// Reads the value of `--keep`. A user who forgets the unit means days. The value may be more days than any other time in latido.
@@ -111,5 +121,13 @@ mod tests {
         assert!(days("90").unwrap_err().contains("write 90d"));
         assert_eq!(days("365d").map(|keep| keep.0), Ok(365 * 86_400_000_000_000));
         assert!(days("999999999d").is_err() && days("1.5d").is_ok());
+    }
+
+    #[test]
+    fn the_only_run_is_no_part_of_several() {
+        assert_eq!(removed(0, 1, false), "the only run stays");
+        assert_eq!(removed(1, 1, true), "the only run would be removed");
+        assert_eq!(removed(1, 1, false), "the only run is removed");
+        assert_eq!(removed(1, 3, false), "1 of 3 runs removed");
     }
 }

@@ -13,7 +13,10 @@ use latido_agent::{
         trigger::{self, Pace},
     },
 };
-use latido_model::{exit::Exit, units::Ns};
+use latido_model::{
+    exit::Exit,
+    units::{Ns, many},
+};
 use latido_sys::clock::Clock::Monotonic;
 use serde::Serialize;
 use std::{
@@ -292,18 +295,19 @@ impl Did {
                     // The kernel reports a refused packet at the next send.
                     Some(n) => format!("{n} refused: no program listens there, or there was no room"),
                 };
-                let packets = if sent == 1 { "packet" } else { "packets" };
-                format!("sent {sent} {packets} ({bytes} bytes) in {seconds:.3} s to {to}{rate}, {refused}")
+                let (packets, bytes) = (many(sent, "packet"), many(bytes, "byte"));
+                format!("sent {packets} ({bytes}) in {seconds:.3} s to {to}{rate}, {refused}")
             }
             (_, _, at) => {
                 let at = at.map_or_else(String::new, |at| format!(" at {at}"));
-                let received = self.received.unwrap_or(0);
+                let (packets, bytes) = (many(self.received.unwrap_or(0), "packet"), many(bytes, "byte"));
                 let said = if self.rate.is_some() { " from the first to the last" } else { "" };
-                format!("received {received} packets ({bytes} bytes) in {seconds:.3} s{at}{rate}{said}")
+                format!("received {packets} ({bytes}) in {seconds:.3} s{at}{rate}{said}")
             }
         };
         if let Some(n) = self.numbered {
-            text.push_str(&format!("; {} triggers, {} lost, {} not in order", n.triggers, n.lost, n.not_in_order));
+            let triggers = many(n.triggers, "trigger");
+            text.push_str(&format!("; {triggers}, {} lost, {} not in order", n.lost, n.not_in_order));
         }
         text.push('\n');
         text

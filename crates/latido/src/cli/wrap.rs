@@ -8,14 +8,28 @@ const WRAPPED: usize = 70;
 /// A line longer than this is hard to read.
 const WIDEST: usize = 100;
 
-/// Turns the texts of a command and of all below it into paragraphs of one line each. clap then wraps them.
-pub fn command(command: Command) -> Command {
-    let after = |text: Option<&clap::builder::StyledStr>| text.map(|text| joined(&text.to_string()));
+/// Wraps the texts below the options of a command and of all commands below it to this width.
+pub fn command(command: Command, width: usize) -> Command {
+    let after = |text: Option<&clap::builder::StyledStr>| text.map(|text| fitted(&text.to_string(), width));
     let (short, long) = (after(command.get_after_help()), after(command.get_after_long_help()));
     let command = short.into_iter().fold(command, Command::after_help);
     let command = long.into_iter().fold(command, Command::after_long_help);
     let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
-    names.iter().fold(command, |all, name| all.mut_subcommand(name, self::command))
+    names.iter().fold(command, |all, name| all.mut_subcommand(name, |one| self::command(one, width)))
+}
+
+/// Wraps a text below options. A description on the right of an example continues below its own column.
+fn fitted(text: &str, width: usize) -> String {
+    let mut all: Vec<Block> = Vec::new();
+    for line in joined(text).lines() {
+        match all.last_mut() {
+            Some(last) if last.is_entry() && last.takes(line) => last.take(line),
+            _ => all.push(Block::of(line)),
+        }
+    }
+    let mut out = String::new();
+    all.iter().for_each(|block| block.write(&mut out, width.min(WIDEST)));
+    out.trim_end().to_owned()
 }
 
 /// Joins the lines of each paragraph into one. Lines that start with a blank are examples and stay.
@@ -45,6 +59,13 @@ pub fn page(text: &str, width: usize) -> String {
     out
 }
 
+/// Whether an indented line belongs to a file: a comment, `key = value` or `{ key = value }`. Broken in two, it would mean something else.
+fn is_of_file(line: &str) -> bool {
+    let is_key = |key: &str| key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '"'));
+    let value = line.split_once(" = ");
+    line.starts_with('#') || value.is_some_and(|(key, _)| is_key(key) || key.starts_with('{'))
+}
+
 /// Text that latido wraps together: its first column, where its further lines start, and its words.
 struct Block {
     head: String,
@@ -59,7 +80,7 @@ impl Block {
         let indent = line.len() - line.trim_start().len();
         let words = line.trim();
         // `  key    what it means` continues below its second column.
-        let gap = words.find("  ").filter(|_| indent > 0 && !words.contains(" = "));
+        let gap = words.find("  ").filter(|_| indent > 0 && !is_of_file(words));
         let (head, hang, words) = match gap {
             Some(at) => {
                 let (key, rest) = words.split_at(at);
@@ -76,13 +97,17 @@ impl Block {
 
     /// Returns whether a line continues this block: below its second column, or in its paragraph.
     fn takes(&self, line: &str) -> bool {
-        let indent = line.len() - line.trim_start().len();
-        let is_entry = self.head.trim_start() != "";
-        let plain = !line.trim().contains("  ") && !line.trim().starts_with('#') && !line.contains(" = ");
-        !line.trim().is_empty()
-            && plain
+        let (words, indent) = (line.trim(), line.len() - line.trim_start().len());
+        let is_prose = !words.contains("  ") && !words.starts_with('#') && (indent == 0 || !is_of_file(words));
+        !words.is_empty()
+            && is_prose
             && indent == self.hang
-            && (is_entry || (self.open && !line.trim().starts_with('$')))
+            && (self.is_entry() || (self.open && !words.starts_with('$')))
+    }
+
+    /// Returns whether the block has a first column: an option, or an example with its description.
+    fn is_entry(&self) -> bool {
+        !self.head.trim_start().is_empty()
     }
 
     fn take(&mut self, line: &str) {
@@ -93,7 +118,7 @@ impl Block {
 
     fn write(&self, out: &mut String, width: usize) {
         // A line of a file would change its meaning if broken in two.
-        if self.hang > 0 && (self.words.contains(" = ") || self.words.starts_with('#')) {
+        if self.hang > 0 && is_of_file(&self.words) {
             out.push_str(&format!("{}{}\n", self.head, self.words));
             return;
         }
@@ -134,6 +159,8 @@ fn blocks(text: &str) -> Vec<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::Cli;
+    use clap::CommandFactory;
 
     const TEXT: &str = "\
 One thread per measured CPU sleeps to absolute times of a fixed schedule: slot k is due at
@@ -156,6 +183,47 @@ Options:
         assert!(told.contains("\n  by         what the thread waits with"), "{told}");
         assert!(told.contains("\n             "), "{told}");
         assert!(told.contains("\n  latido run wakeup\n  latido run gap\n"), "examples stay: {told}");
+    }
+
+    /// A sentence may contain ` = `. Only an indented line of a file must stay whole.
+    #[test]
+    fn a_sentence_with_an_equals_sign_has_no_hard_break() {
+        let text = "\
+With `than` the repeats of both sides decide (Mann-Whitney test, 5 % for all comparisons
+of the plan together). margin = 0.05 is the largest difference.
+
+  limit = \"100us\"                     # a sample above it fails the cell, and the line stays whole
+  NAME     each key is an option without its dashes, for example `sleep = 16`, which becomes `--sleep 16`
+";
+        let told = page(text, 60);
+        let paragraph = "\
+With `than` the repeats of both sides decide (Mann-Whitney
+test, 5 % for all comparisons of the plan together). margin
+= 0.05 is the largest difference.
+";
+        assert!(told.starts_with(paragraph), "{told}");
+        assert!(told.contains("fails the cell, and the line stays whole\n"), "{told}");
+        assert!(told.ends_with("\n           example `sleep = 16`, which becomes `--sleep 16`\n"), "{told}");
+    }
+
+    /// At 80 columns no line of these texts is wider, and a description goes on below its own column.
+    #[test]
+    fn examples_of_commands_fit_a_narrow_terminal() {
+        let all = Cli::command();
+        for name in ["run", "compare"] {
+            let command = all.find_subcommand(name).unwrap();
+            let texts = [command.get_after_help(), command.get_after_long_help()];
+            for text in texts.into_iter().flatten() {
+                let told = fitted(&text.to_string(), 80);
+                for line in told.lines() {
+                    let begins = line.len() - line.trim_start().len();
+                    assert!(line.chars().count() <= 80, "{line}");
+                    assert!(begins != 2 || line.trim_start().starts_with("latido "), "{line}");
+                }
+            }
+        }
+        let plans = include_str!("help/plans.txt");
+        assert!(page(plans, 80).lines().all(|line| line.chars().count() <= 80), "{}", page(plans, 80));
     }
 
     #[test]

@@ -27,10 +27,8 @@ pub(super) fn foretell(
         Some((cells.get(number.checked_sub(1)?)?, known.measurand_of(number)?))
     };
     let each = todo.iter().filter_map(|number| told(*number));
-    let extent = each.map(|(cell, measurand)| {
-        let around = earlier.of(&Like::of(cell));
-        Extent { around, ..Extent::of_cell(&cell.conditions, measurand) }
-    });
+    let extent =
+        each.map(|(cell, measurand)| Extent::of_cell(&cell.conditions, measurand).learned(&Like::of(cell), earlier));
     let extent = extent.fold(Extent::default(), Extent::and);
     if extent.cells > 1 && extent.time > Ns(0) {
         let emulated = todo.iter().filter_map(|number| told(*number)).any(|(cell, _)| cell.target == LAB);

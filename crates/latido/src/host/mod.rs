@@ -264,8 +264,8 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, known: &Known, 
 
 /// Returns how long a cell takes, ns, including the time around its measurement.
 fn takes(cell: &Cell, measurand: Option<&Measurand>, earlier: &Around) -> u64 {
-    let measuring = measurand.map_or(0, |measurand| Extent::of_cell(&cell.conditions, measurand).time.0);
-    measuring.saturating_add(earlier.of(&Like::of(cell)).0)
+    let extent = measurand.map_or(Extent::default(), |measurand| Extent::of_cell(&cell.conditions, measurand));
+    extent.learned(&Like::of(cell), earlier).total().0
 }
 
 /// Measures one cell in the session of its block. A broken session is reopened for the next cell.

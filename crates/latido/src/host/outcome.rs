@@ -101,9 +101,7 @@ pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Sc
     let mut one = judged_here(&draft)?;
     if !interrupted {
         let judgement = &one.judgement;
-        let unmeasured =
-            judgement.headline.is_unmeasured() || matches!(judgement.verdict, Verdict::Infra | Verdict::Skipped);
-        one.run.meta = draft.finish(judgement.verdict, unmeasured, &judgement.headline.sentence())?;
+        one.run.meta = draft.finish(judgement.verdict, is_unmeasured(judgement), &judgement.headline.sentence())?;
     }
     latido_agent::fault::point("host");
     let id = one.run.meta.id.clone();
@@ -114,6 +112,11 @@ pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Sc
         ));
     }
     Ok(exit)
+}
+
+/// Returns whether nothing that the run was to measure has figures.
+pub fn is_unmeasured(judgement: &Judgement) -> bool {
+    judgement.headline.is_unmeasured() || matches!(judgement.verdict, Verdict::Infra | Verdict::Skipped)
 }
 
 /// Prints a judged run and writes its report. Returns the exit status.

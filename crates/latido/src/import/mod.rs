@@ -14,10 +14,11 @@ use files::Found;
 use latido_import::{Asked, Format, IMPORTS, Imported, text::decoded};
 use latido_model::{
     cell::IMPORT as PLAN,
+    clean,
     plan::{Order, Plan},
     record::{HostFacts, Source},
     run::cell_dir,
-    units::Ns,
+    units::{Ns, many},
 };
 use latido_report::judged::JudgedRun;
 use latido_sys::writeback;
@@ -94,11 +95,12 @@ pub fn run(root: &Path, wanted: &Wanted) -> Result<Came> {
         };
         if let Err(error) = told {
             failed += 1;
-            tell(&format!("error: {}: {error:#}", path.display()));
+            tell(&format!("error: {}", clean::line(&format!("{}: {error:#}", path.display()))));
         }
     }
     if passed > 0 {
-        tell(&format!("note: latido skipped {passed} files of the directories, whose format it does not know"));
+        let passed = many(passed, "file");
+        tell(&format!("note: latido skipped {passed} of the directories, whose format it does not know"));
     }
     // If no file could be stored, no run is left.
     if let Some(empty) = draft.take_if(|draft| draft.meta.cells == 0) {
@@ -160,7 +162,9 @@ fn one(path: &Path, wanted: &Wanted) -> Result<Option<Read>> {
     let cpus = asked.cpus.len();
     ensure!(
         cpus == 0 || cpus == threads,
-        "--cpus names {cpus} CPUs, and the file has {threads} threads: name one CPU per thread"
+        "--cpus names {}, and the file has {}: name one CPU per thread",
+        many(cpus, "CPU"),
+        many(threads, "thread")
     );
     drop(text);
     Ok(Some(Read { imported, format, path: path.to_owned(), bytes, sha256 }))

@@ -1,4 +1,4 @@
-//! How long earlier cells took in addition to their measurements. The store contains when each cell started and when its record was stored.
+//! How long earlier cells took. The store contains when each cell started and when its record was stored.
 
 use super::{
     files::{bounded, json},
@@ -23,18 +23,18 @@ const CELLS: usize = 300;
 /// A longer pause than this between two cells, ns, means that latido did not run meanwhile.
 const BREAK_NS: i128 = 10_000_000_000;
 
-/// Returns the times that cells of the newest runs took in addition to their measurements. An unreadable store gives none.
+/// Returns the times that cells of the newest runs took. An unreadable store gives none.
 pub fn around(root: &Path) -> Around {
     let mut around = Around::default();
     let newest = runs::in_order(root).unwrap_or_default().into_iter().rev().take(RUNS);
-    newest.flat_map(|id| of_run(&runs::runs_dir(root).join(id))).take(CELLS).for_each(|(like, took)| {
-        around.learn(like, took);
+    newest.flat_map(|id| of_run(&runs::runs_dir(root).join(id))).take(CELLS).for_each(|(like, planned, took)| {
+        around.learn(like, planned, took);
     });
     around
 }
 
-/// Returns the properties of each cell of a finished run, and how long it took in addition to its planned time.
-fn of_run(dir: &Path) -> Vec<(Like, Ns)> {
+/// Returns the properties of each cell of a finished run, its planned time, and how long it took.
+fn of_run(dir: &Path) -> Vec<(Like, Ns, Ns)> {
     let Ok(manifest) = bounded::<Manifest>(&dir.join("run.json"), SCHEMA, &mut Vec::new(), bounds::manifest) else {
         return Vec::new();
     };
@@ -55,9 +55,10 @@ fn of_run(dir: &Path) -> Vec<(Like, Ns)> {
         // A resumed run has such a break.
         let next = next.filter(|next| next.as_nanosecond() - stored.as_nanosecond() < BREAK_NS);
         let took = u64::try_from(next.unwrap_or(*stored).as_nanosecond() - started.as_nanosecond()).ok()?;
-        // The expected time of a probe that ends after its own number of samples is not known. An interrupted cell took less than planned.
-        let beside = took.checked_sub(extent.time.0).filter(|_| extent.open == 0)?;
-        Some((Like::of(&planned.cell), Ns(beside)))
+        // The expected time of a probe that ends after its own number of samples may be unknown, or estimated for another machine. A cell
+        // with a duration took less than planned if somebody interrupted it.
+        let is_whole = took >= extent.time.0 || measurand.counts_samples;
+        (extent.open == 0 && is_whole).then(|| (Like::of(&planned.cell), extent.time, Ns(took)))
     });
     each.collect()
 }

@@ -16,7 +16,7 @@ mod write;
 
 pub use files::{bytes, plan_text, text_beside};
 pub use incoming::{Incoming, check_name};
-pub use read::{Listing, is_at_work, list_runs, list_runs_in, read};
+pub use read::{Listing, directories, list_runs, list_runs_in, read};
 pub use root::{find, root};
 pub use stored::{distribution, distribution_and_largest, series_data};
 pub use traces::{Source, trace};

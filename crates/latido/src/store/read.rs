@@ -19,7 +19,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What `list runs` shows.
+/// The runs of a store, by their `run.json` alone.
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Directory and `run.json` of each run: in [`list_runs`] the newest first, in [`list_runs_in`] the oldest first.
@@ -28,14 +28,22 @@ pub struct Listing {
     pub problems: Vec<String>,
 }
 
+/// Returns the directories of everything in a store that could be a run, the newest first.
+///
+/// # Errors
+/// The store itself cannot be read.
+pub fn directories(root: &Path) -> Result<Vec<PathBuf>> {
+    let dir = runs::runs_dir(root);
+    Ok(runs::in_order(root)?.into_iter().rev().map(|id| dir.join(id)).collect())
+}
+
 /// Lists every run of a store. Reads only each `run.json`.
 ///
 /// # Errors
 /// The store itself cannot be read.
 pub fn list_runs(root: &Path) -> Result<Listing> {
     let mut listing = Listing::default();
-    for id in runs::in_order(root)?.into_iter().rev() {
-        let dir = runs::runs_dir(root).join(id);
+    for dir in directories(root)? {
         match meta(&dir) {
             Ok(meta) => listing.runs.push((dir, meta)),
             Err(error) => listing.problems.push(format!("{error:#}")),
@@ -102,7 +110,7 @@ pub fn read(dir: &Path) -> Result<Run> {
 
 /// Returns whether a process measures the run in this directory: it then holds the run's lock. The check takes the lock only during the
 /// call, and shared, so that two callers do not disturb each other.
-pub fn is_at_work(dir: &Path) -> bool {
+fn is_at_work(dir: &Path) -> bool {
     let Ok(file) = File::open(dir) else { return false };
     matches!(flock(&file, FlockOperation::NonBlockingLockShared), Err(rustix::io::Errno::WOULDBLOCK))
 }

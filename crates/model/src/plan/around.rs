@@ -1,5 +1,5 @@
-//! The time that a cell takes in addition to its warm-up and measurement: latido starts and ends loads, applies and restores settings, and
-//! stores the record. latido learns this time from earlier cells of the store; without them it uses the figures of a PC.
+//! The time that a cell takes, and its part in addition to warm-up and measurement: latido starts and ends loads, applies and restores
+//! settings, and stores the record. latido learns this time from earlier cells of the store; without them it uses the figures of a PC.
 
 use crate::{
     cell::{Cell, Item},
@@ -47,33 +47,61 @@ impl Like {
     }
 }
 
-/// How long earlier cells took in addition to their measurements.
+/// An earlier cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Earlier {
+    like: Like,
+    /// The planned time of warm-up and measurement.
+    planned: Ns,
+    /// The time of the whole cell.
+    took: Ns,
+}
+
+impl Earlier {
+    /// Whether it took less than planned: the plan only estimates how long a number of samples takes.
+    fn is_shorter(&self) -> bool {
+        self.took < self.planned
+    }
+
+    /// Returns the whole time of such a cell with this planned time. What is beside the measurement stays the same. A wrong estimate is wrong
+    /// by the same factor.
+    fn whole(&self, planned: Ns) -> Ns {
+        if !self.is_shorter() {
+            return Ns(planned.0.saturating_add(self.took.0 - self.planned.0));
+        }
+        let whole = u128::from(planned.0) * u128::from(self.took.0) / u128::from(self.planned.0);
+        Ns(u64::try_from(whole).unwrap_or(u64::MAX))
+    }
+}
+
+/// How long earlier cells took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Around {
-    /// The properties of each cell, and its time.
-    learned: Vec<(Like, Ns)>,
+    learned: Vec<Earlier>,
 }
 
 impl Around {
-    /// Records how long a cell took in addition to its measurement.
-    pub fn learn(&mut self, like: Like, took: Ns) {
-        self.learned.push((like, took));
+    /// Records how long a cell took, and the planned time of its warm-up and measurement.
+    pub fn learn(&mut self, like: Like, planned: Ns, took: Ns) {
+        self.learned.push(Earlier { like, planned, took });
     }
 
-    /// Returns the time of such a cell: the median of equal cells, else of similar ones, else the figures of a PC.
-    pub fn of(&self, like: &Like) -> Ns {
-        let known =
-            |is: &dyn Fn(&Like) -> bool| median(self.learned.iter().filter(|(one, _)| is(one)).map(|(_, ns)| *ns));
-        known(&|one| one == like).or_else(|| known(&|one| one.resembles(like))).unwrap_or_else(|| {
+    /// Returns the whole time of such a cell: the median of equal cells, else of similar ones, else the figures of a PC.
+    pub fn whole(&self, like: &Like, planned: Ns) -> Ns {
+        let known = |is: &dyn Fn(&Earlier) -> bool| {
+            median(self.learned.iter().filter(|one| is(one)).map(|one| one.whole(planned)))
+        };
+        let equal = known(&|one| one.like == *like);
+        equal.or_else(|| known(&|one| one.like.resembles(like) && !one.is_shorter())).unwrap_or_else(|| {
             let loads = if like.loads.is_empty() { 0 } else { LOADS.0 };
             let tunings = if like.tunings.is_empty() { 0 } else { TUNINGS.0 };
-            Ns(BARE.0 + loads + tunings)
+            Ns(planned.0.saturating_add(BARE.0 + loads + tunings))
         })
     }
 
     /// Whether latido has earlier cells of this target.
     pub fn knows(&self, target: &str) -> bool {
-        self.learned.iter().any(|(like, _)| like.target == target)
+        self.learned.iter().any(|one| one.like.target == target)
     }
 }
 
@@ -103,17 +131,29 @@ mod tests {
     #[test]
     fn earlier_cells_tell_what_a_cell_takes() {
         let mut around = Around::default();
-        assert_eq!(around.of(&like("wakeup", "")), BARE);
-        assert_eq!(around.of(&like("wakeup", "disk")), Ns(BARE.0 + LOADS.0));
+        let planned = Ns::from_secs(10);
+        let beside = |around: &Around, like: &Like| around.whole(like, planned).0 - planned.0;
+        assert_eq!(beside(&around, &like("wakeup", "")), BARE.0);
+        assert_eq!(beside(&around, &like("wakeup", "disk")), BARE.0 + LOADS.0);
         assert!(!around.knows("local"));
-        for seconds in [3, 9, 4] {
-            around.learn(like("wakeup", "disk"), Ns::from_secs(seconds));
+        for seconds in [4, 10, 5] {
+            around.learn(like("wakeup", "disk"), Ns::from_secs(1), Ns::from_secs(seconds));
         }
-        around.learn(like("gap", "spin"), Ns::from_secs(8));
-        assert_eq!(around.of(&like("wakeup", "disk")), Ns::from_secs(4));
-        assert_eq!(around.of(&like("gap", "spin")), Ns::from_secs(8));
-        assert_eq!(around.of(&like("mutex", "messaging")), Ns::from_secs(6), "between 4 and 8 of 3, 4, 8 and 9");
-        assert_eq!(around.of(&like("wakeup", "")), BARE, "a loaded cell tells nothing of a bare one");
+        around.learn(like("gap", "spin"), Ns::from_secs(1), Ns::from_secs(9));
+        assert_eq!(beside(&around, &like("wakeup", "disk")), 4_000_000_000);
+        assert_eq!(beside(&around, &like("gap", "spin")), 8_000_000_000);
+        assert_eq!(beside(&around, &like("mutex", "messaging")), 6_000_000_000, "between 4 and 8 of 3, 4, 8 and 9");
+        assert_eq!(beside(&around, &like("wakeup", "")), BARE.0, "a loaded cell tells nothing of a bare one");
         assert!(around.knows("local") && !around.knows("lab"));
+    }
+
+    /// A machine that computes faster than a PC needs less time than the estimate, for any number of samples. Other probes do not.
+    #[test]
+    fn a_wrong_estimate_is_learned_as_a_factor() {
+        let mut around = Around::default();
+        around.learn(like("compute", ""), Ns::from_secs(4), Ns::from_secs(1));
+        assert_eq!(around.whole(&like("compute", ""), Ns::from_secs(4)), Ns::from_secs(1));
+        assert_eq!(around.whole(&like("compute", ""), Ns::from_secs(40)), Ns::from_secs(10));
+        assert_eq!(around.whole(&like("wakeup", ""), Ns::from_secs(4)), Ns(4_000_000_000 + BARE.0));
     }
 }

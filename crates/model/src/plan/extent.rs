@@ -49,7 +49,7 @@ pub struct Extent {
     pub cells: usize,
     /// Of these, the cells that end after their probe's number of samples. How long they take is unknown.
     pub open: usize,
-    /// Warm-up and measurement of the other cells: the least time that they take.
+    /// Warm-up and measurement of the other cells: the least time that they take, as far as latido knows.
     pub time: Ns,
     /// What all cells take in addition.
     pub around: Ns,
@@ -75,7 +75,7 @@ impl Extent {
                 for probe in &group.probe {
                     let like = Like::new(target, kernel, &probe.item.name, &load.items, &tuning.items);
                     let one = Self::of_cell(&group.conditions, &probe.measurand);
-                    sum = sum.and(Self { around: earlier.of(&like), ..one }.times(alike));
+                    sum = sum.and(one.learned(&like, earlier).times(alike));
                 }
             }
         }
@@ -87,6 +87,14 @@ impl Extent {
         let known = if measurand.counts_samples { measurand.expected } else { Some(conditions.duration) };
         let time = known.map_or(Ns(0), |known| Ns(known.0.saturating_add(conditions.warmup.0)));
         Self { all: 1, cells: 1, open: usize::from(known.is_none()), time, around: Ns(0) }
+    }
+
+    /// Returns the size of a cell as the time of `earlier` cells suggests it.
+    #[must_use]
+    pub fn learned(self, like: &Like, earlier: &Around) -> Self {
+        let whole = earlier.whole(like, self.time);
+        let time = self.time.min(whole);
+        Self { time, around: Ns(whole.0 - time.0), ..self }
     }
 
     /// Returns all the time that is known.

@@ -1,5 +1,6 @@
 //! Where a text came from, so that every complaint names its file and line, or its word on the command line.
 
+use crate::clean;
 use std::{fmt, ops::Range};
 
 /// A text that is being read, and its origin.
@@ -126,9 +127,9 @@ impl Problem {
 }
 
 impl fmt::Display for Problem {
-    /// `FILE:LINE: message`.
+    /// `FILE:LINE: message`, on one line: both may quote text that contains a line feed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place.shown, self.message)
+        write!(f, "{}: {}", clean::line(&self.place.shown), clean::line(&self.message))
     }
 }
 
@@ -144,6 +145,12 @@ mod tests {
         for (offset, line) in [(0, 1), (1, 1), (2, 2), (4, 2), (5, 3), (6, 4), (99, 4)] {
             assert_eq!(source.place(offset..offset), Place::whole(&format!("f:{line}")));
         }
+    }
+
+    #[test]
+    fn a_problem_is_one_line() {
+        let problem = Place::whole("p\nq.toml").problem("a plan has no key `a\nb`");
+        assert_eq!(problem.to_string(), "p\\u000aq.toml: a plan has no key `a\\u000ab`");
     }
 
     #[test]

@@ -79,6 +79,10 @@ pub struct Evidence {
     /// Steps of CLOCK_REALTIME against CLOCK_MONOTONIC, checked some ten times per second; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_steps: Option<WallSteps>,
+    /// How the kernel limited the measuring process's control groups to their CPU quotas; absent if none of them has a quota, and in older
+    /// records. A quota limits only threads with a time-sharing policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_back: Option<super::HeldBack>,
     /// The basis of interrupt and activation latencies; absent if none were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamps: Option<super::StampsRecord>,

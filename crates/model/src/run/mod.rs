@@ -65,7 +65,7 @@ pub struct Manifest {
     pub cells: Vec<Planned>,
 }
 
-/// The part of `run.json` that a listing needs.
+/// The part of `run.json` that says which run it is.
 #[derive(Debug, Deserialize)]
 pub struct Header {
     /// As in [`Manifest::meta`].
@@ -86,7 +86,7 @@ pub struct Planned {
     pub skipped: Option<String>,
 }
 
-/// The metadata of a run: what `list runs` shows without opening a cell.
+/// The metadata of a run: what latido knows of it without opening a cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Meta {
     /// `20261121T200000Z-quick-k3f9`.

@@ -48,7 +48,7 @@ fn write(exported: &Exported) -> Result<Written> {
     out.push_str(&format!("#[latido {name}]\n"));
     let over: u64 = threads.iter().map(|one| one.series.overflow).sum();
     if over > 0 {
-        out.push_str(&format!("#[latido {over} samples are beyond the histogram and in no row]\n"));
+        out.push_str(&format!("#[latido {} and in no row]\n", text::beyond(over)));
     }
     for why in threads.iter().filter_map(|one| one.censored()).take(1) {
         out.push_str(&format!("#[latido Max is a lower bound: {}]\n", text::sentence(&why)));

@@ -47,7 +47,7 @@ fn write(exported: &Exported) -> Result<Written> {
             }
             let remark = |what: String| text::sentence(&format!("latido {whose}: {what}"));
             if one.series.overflow > 0 {
-                log.write_comment(&remark(format!("{} samples are beyond the histogram", one.series.overflow)))?;
+                log.write_comment(&remark(text::beyond(one.series.overflow)))?;
             }
             if let Some(why) = one.censored() {
                 log.write_comment(&remark(format!("the maximum is a lower bound: {why}")))?;

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{formats::markdown, judged::JudgedRun};
 use anyhow::Result;
+use latido_model::units::many;
 
 /// The list entry.
 pub const EXPORT: Export = Export {
@@ -47,11 +48,10 @@ fn write(exported: &Exported) -> Result<Written> {
         out.push("\n");
     }
     if out.cut > 0 {
-        let more = format!("\n*{} more lines are left out: the page takes no more.*\n", out.cut);
-        return Ok(Written {
-            bytes: (out.text + &more).into_bytes(),
-            left_out: vec![format!("{} lines are cut", out.cut)],
-        });
+        let (more, are) = (many(out.cut, "more line"), if out.cut == 1 { "is" } else { "are" });
+        let more = format!("\n*{more} {are} left out: the page takes no more.*\n");
+        let cut = format!("{} {are} cut", many(out.cut, "line"));
+        return Ok(Written { bytes: (out.text + &more).into_bytes(), left_out: vec![cut] });
     }
     Ok(Written::all(out.text))
 }

@@ -1,7 +1,7 @@
 //! Makes names and sentences from outside latido fit for a format: whatever names a plan, a load or a machine has, the file stays valid.
 
 pub use crate::unique::Names;
-use latido_model::clean;
+use latido_model::{clean, units::many};
 
 /// The longest name, in characters: some readers keep names in columns of 255 bytes.
 const LONGEST: usize = 200;
@@ -40,6 +40,11 @@ pub fn xml(text: &str) -> String {
         }
     }
     out
+}
+
+/// Says how many samples the histogram of a series lacks: `3 samples are beyond the histogram`.
+pub fn beyond(samples: u64) -> String {
+    format!("{} {} beyond the histogram", many(samples, "sample"), if samples == 1 { "is" } else { "are" })
 }
 
 /// Returns a name for KTAP without `#`, which would end the name, so that the kernel's reader loses the test.
@@ -95,6 +100,12 @@ mod tests {
         assert_eq!(xml("a\u{ffff}b"), "ab");
         assert_eq!(id("\u{1b}\n", ""), "unnamed");
         assert!(line(&"x".repeat(100_000)).chars().count() == 201 && id(&"x".repeat(100_000), "").len() == 200);
+    }
+
+    #[test]
+    fn samples_beyond_the_histogram_are_counted() {
+        assert_eq!(beyond(1), "1 sample is beyond the histogram");
+        assert_eq!(beyond(2), "2 samples are beyond the histogram");
     }
 
     #[test]

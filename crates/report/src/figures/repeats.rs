@@ -92,7 +92,8 @@ fn draw(section: &Section, width: f64) -> Drawing {
             true => svg.text("small", (frame.right - 3.0, top + 1.0), Anchor::End, &text),
             false => svg.text("small", (frame.right + 6.0, top + STRIP / 2.0 + 3.5), Anchor::Start, &text),
         }
-        said.push(format!("{}: {} repeats, median {}", curve.name, maxima.len(), section.value(middle)));
+        let repeats = crate::words::many(maxima.len() as u64, "repeat");
+        said.push(format!("{}: {repeats}, median {}", curve.name, section.value(middle)));
     }
     svg.finish(None, &format!("{}: maxima of the repeats", section.title()), &format!("{}.", said.join("; "))).named()
 }

@@ -107,7 +107,7 @@ pub fn lines(all: &[&Chains], width: usize) -> Vec<String> {
     };
     let mut lines = vec!["to the hard interrupt (e), interrupt thread (i), handler (h), task (t)".to_owned()];
     for (name, shown) in rows(all) {
-        lines.push(format!("{name}, {} events", crate::words::count(shown.events as u64)));
+        lines.push(format!("{name}, {}", crate::words::many(shown.events as u64, "event")));
         for (which, chain) in [("median", &shown.median), ("worst", &shown.worst)] {
             lines.push(format!("  {which:<7} |{}|", bar(chain)));
             lines.push(format!("          {}", line(chain)));

@@ -149,6 +149,9 @@ fn sure<'s>(report: &Report, statements: impl Iterator<Item = &'s Statement<'s>>
     match (graded(Grade::Invalid), graded(Grade::Contaminated)) {
         (0, 0) => told.push("No trust check found a disturbance that rules out a verdict.".into()),
         (_, 1) if measured == 1 => told.push("The measurement was disturbed, so it decides nothing.".into()),
+        (_, 1) => {
+            told.push(format!("In 1 of {measured} cells the measurement was disturbed, so that cell decides nothing."))
+        }
         (_, some) => {
             told.push(format!("In {some} of {measured} cells the measurement was disturbed, so they decide nothing."))
         }

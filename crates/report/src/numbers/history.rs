@@ -21,6 +21,7 @@ pub fn newest_stand_out(history: &History, what: &str) -> String {
     };
     let since = if history.changes.is_empty() { "" } else { " since the last change" };
     let above = match as_high {
+        0 if before == 1 => format!("the only {what}"),
         0 => format!("all {what}s"),
         some => format!("{} of the {before} {what}s", before - some),
     };

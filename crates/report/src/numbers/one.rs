@@ -17,7 +17,7 @@ const CROWDED: f64 = 4.0;
 
 /// Returns the text for people.
 pub fn text(one: &One, name: &str, style: Style) -> String {
-    let typical = one.quantiles.first().map_or(0.0, |median| median.quantile.value as f64);
+    let typical = one.quantiles.first().and_then(|median| median.value).unwrap_or(one.max) as f64;
     let unit = Unit::fitting("ns", [typical.abs()].into_iter());
     let of = |value: f64| format!("{} {}", unit.text(value), unit.name);
     let mut lines = vec![paint(&title(one, name), Paint::Bold, style)];
@@ -40,8 +40,7 @@ pub fn text(one: &One, name: &str, style: Style) -> String {
 
 /// Returns the basis of the limits of quantiles where values are clustered.
 fn crowds(one: &One) -> Option<String> {
-    let worst =
-        one.quantiles.iter().map(|one| &one.quantile).max_by(|a, b| a.design_effect.total_cmp(&b.design_effect))?;
+    let worst = one.quantiles.iter().max_by(|a, b| a.design_effect.total_cmp(&b.design_effect))?;
     let own = words::trimmed(worst.p * 100.0);
     let independent = words::count((one.count as f64 / worst.design_effect) as u64);
     (worst.design_effect >= CROWDED).then(|| {
@@ -73,13 +72,13 @@ fn quantile_columns(run: &One, unit: &Unit) -> Vec<TextColumn> {
     };
     let rank = |rank: Option<u64>| rank.map_or_else(|| "-".into(), |rank| rank.to_string());
     vec![
-        TextColumn::text("quantile", each(&|one| format!("p{}", words::trimmed(one.quantile.p * 100.0)))),
-        right(&unit.name, each(&|one| of(one.quantile.value))),
-        right("at least", each(&|one| one.quantile.lower.map_or_else(|| "n too small".into(), of))),
-        right("at most", each(&|one| one.quantile.upper.map_or_else(|| too_small(one), of))),
-        right("rank", each(&|one| one.quantile.ranks.rank.to_string())).spare(1),
-        right("from", each(&|one| rank(one.quantile.ranks.lower))).spare(1),
-        right("to", each(&|one| rank(one.quantile.ranks.upper))).spare(1),
+        TextColumn::text("quantile", each(&|one| format!("p{}", words::trimmed(one.p * 100.0)))),
+        right(&unit.name, each(&|one| one.value.map_or_else(|| "too few".into(), of))),
+        right("at least", each(&|one| one.lower.map_or_else(|| "n too small".into(), of))),
+        right("at most", each(&|one| one.upper.map_or_else(|| too_small(one), of))),
+        right("rank", each(&|one| rank(one.value.map(|_| one.ranks.rank)))).spare(1),
+        right("from", each(&|one| rank(one.ranks.lower))).spare(1),
+        right("to", each(&|one| rank(one.ranks.upper))).spare(1),
     ]
 }
 
@@ -177,5 +176,19 @@ mod tests {
         let told = text(&|at| at / 1_000 % 2 * 8_000);
         assert!(told.contains("values come in clusters: p") && told.contains("stretches of a state"), "{told}");
         assert!(!text(&|_| 0).contains("values come in clusters"));
+    }
+
+    /// Ten values support p50 and p90. The largest of them is no p99.
+    #[test]
+    fn a_quantile_of_too_few_values_is_not_printed() {
+        let found = of(&(1_000..1_010).collect::<Vec<i64>>(), &Question::default()).unwrap();
+        let told = said(&found, "x", Style { width: 300, color: false });
+        let cells = |name: &str| -> Vec<&str> {
+            let row = told.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap();
+            row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()
+        };
+        assert_eq!(cells("p90")[..2], ["p90", "1.01"], "{told}");
+        assert_eq!(cells("p95")[..2], ["p95", "too few"], "{told}");
+        assert_eq!(cells("p99")[..3], ["p99", "too few", "1.01"], "{told}");
     }
 }

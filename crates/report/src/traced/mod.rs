@@ -14,6 +14,7 @@ mod tracers;
 
 pub use analysis::{Analyses, Analysis, Kind, Lost, OfCpu, Row, Share, Stated, TaskRow};
 use latido_judge::late::Worst;
+use latido_model::units::many;
 use latido_trace::{
     bytes::Endian,
     calls::{self, Machine},
@@ -279,7 +280,7 @@ impl OfCpu {
                 sum.join(had);
                 sum
             });
-            owners.push((format!("{} others", others.len()), share(&had)));
+            owners.push((many(others.len(), "other"), share(&had)));
         }
         Self { cpu, owners }
     }

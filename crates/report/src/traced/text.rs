@@ -61,7 +61,7 @@ impl Analysis {
         lines.extend(self.system.iter().flat_map(|system| hang("  system:", Paint::Dim, &format!(" {system}"), style)));
         let shown = self.kinds.iter().take(KINDS).map(|(name, count)| format!("{name} {}", words::count(*count)));
         let more = self.kinds.len().saturating_sub(KINDS);
-        let more = (more > 0).then(|| format!("{more} more kinds"));
+        let more = (more > 0).then(|| words::many(more as u64, "more kind"));
         let kinds = shown.chain(more).collect::<Vec<_>>().join(", ");
         if !kinds.is_empty() {
             lines.extend(hang("  events:", Paint::Dim, &format!(" {kinds}"), style));

@@ -128,11 +128,14 @@ fn nothing(all: &[Found], seen: &Seen) -> String {
     let many = seen.unknown + all.iter().map(|found| found.summary.others).sum::<u64>();
     let entries = all.iter().flat_map(|found| &found.summary.entries.items).next();
     match (first, entries) {
-        (Some((line, text)), _) => format!(
-            "latido understands no entry in the text of {name}: {many} of {} lines are unknown, the first is line {line}: {}",
-            seen.lines,
-            text.trim()
-        ),
+        (Some((line, text)), _) => {
+            let unknown = match (many, seen.lines) {
+                (1, 1) => format!("its only line is unknown: {}", text.trim()),
+                (1, lines) => format!("1 of {lines} lines is unknown, line {line}: {}", text.trim()),
+                (_, lines) => format!("{many} of {lines} lines are unknown, the first is line {line}: {}", text.trim()),
+            };
+            format!("latido understands no entry in the text of {name}: {unknown}")
+        }
         (None, Some(entries)) => format!(
             "the text of {name} has no entry: its header says that {} were written and {} are in the buffer",
             entries.written, entries.there

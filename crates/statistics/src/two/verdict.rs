@@ -157,7 +157,11 @@ impl Comparison {
         let (n, m) = self.repeats;
         let level = LEVEL / family as f64;
         if smallest_p(n, m) > level {
-            let repeats = if n == m { format!("{n} repeats per side") } else { format!("{n} and {m} repeats") };
+            let repeats = match (n, m) {
+                (1, 1) => "one repeat per side".to_owned(),
+                (n, m) if n == m => format!("{n} repeats per side"),
+                (n, m) => format!("{n} and {m} repeats"),
+            };
             let of = if family > 1 { format!(" for one of {family} verdicts") } else { String::new() };
             let needed = repeats_needed(level).map(|n| format!("; it takes {n} per side")).unwrap_or_default();
             return format!("{repeats} cannot reach 5 %{of}{needed}");

@@ -166,8 +166,10 @@ impl<'a> Pages<'a> {
 
     /// Records how many bytes of a page could not be read.
     pub(crate) fn unread(&mut self, bytes: usize) {
-        if bytes > 0 {
-            self.lose(&format!("{bytes} bytes of a page are not events"));
+        match bytes {
+            0 => {}
+            1 => self.lose("1 byte of a page is no event"),
+            _ => self.lose(&format!("{bytes} bytes of a page are not events")),
         }
     }
 

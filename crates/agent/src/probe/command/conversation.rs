@@ -12,6 +12,7 @@ use latido_import::source::{Form, HEADER, Reader, Unit};
 use latido_model::{
     protocol::{Phase, Progress},
     record::{Outcome, Reported},
+    units::many,
 };
 use latido_sys::clock::Clock::Monotonic;
 use rustix::process::Signal;
@@ -122,7 +123,7 @@ impl Conversation<'_, '_, '_> {
             if started.elapsed() > patience {
                 let heard = match self.reader.lines() {
                     0 => "it printed nothing".to_owned(),
-                    lines => format!("{lines} lines without `ready`"),
+                    lines => format!("{} without `ready`", many(lines, "line")),
                 };
                 let what = format!("`{}` was not ready within {} ({heard}; see ready=)", self.by, self.probe.ready);
                 return Err(self.program.blame(&what));

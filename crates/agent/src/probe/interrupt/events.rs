@@ -5,7 +5,7 @@ use crate::{
     probe::looking_on::{check, fits, paired, told_apart},
 };
 use anyhow::{Result, bail};
-use latido_model::cell::Cell;
+use latido_model::{cell::Cell, units::many};
 use latido_trace::{
     events::{Above, Comm, Events, SOFT},
     file::Trace,
@@ -181,7 +181,7 @@ fn woken(
         threads.insert(pid, open(&name)?);
     }
     if !rest.is_empty() {
-        let others = open(&format!("{} others", rest.len()))?;
+        let others = open(&many(rest.len(), "other"))?;
         threads.extend(rest.into_iter().map(|(_, pid, _)| (pid, others)));
     }
     Ok(threads)

@@ -10,7 +10,7 @@ use latido_model::{
     cpus::CpuSet,
     machine::Machine,
     plan::scheduling::DEFAULT,
-    record::{ByHand, Evidence, Overheated, Record},
+    record::{ByHand, Evidence, Overheated, Record, Second},
 };
 
 /// The machine as it is measured, once the tunings are in force.
@@ -39,10 +39,11 @@ pub(super) fn complete(record: &mut Record, machine: &Machine, borrowed: &InForc
     evidence.tracing = seen.tracing;
     evidence.stopped = seen.stopped;
     evidence.wall_steps = seen.wall_steps;
+    evidence.held_back = seen.held_back;
     evidence.by_hand = seen.by_hand;
     let shift = watched_from.wrapping_sub(record.anchors.monotonic_ns).cast_signed();
     evidence.timeline = seen.timeline;
-    evidence.timeline.iter_mut().for_each(|second| second.start_ns = second.start_ns.saturating_add_signed(shift));
+    evidence.timeline.iter_mut().for_each(|second| *second = since_first_slot(*second, shift));
     for thread in &mut evidence.threads {
         let watched = seen.threads.iter().find(|watched| watched.tid.is_some() && watched.tid == thread.tid);
         thread.longest_wait = watched.and_then(|watched| watched.longest_wait);
@@ -62,6 +63,16 @@ pub(super) fn complete(record: &mut Record, machine: &Machine, borrowed: &InForc
     record.load = borrowed.loads.iter().map(|load| load.record(origin)).collect();
     record.tunings = borrowed.tunings.iter().map(|applied| applied.record.clone()).collect();
     record.skipped.extend(borrowed.skipped.iter().cloned());
+}
+
+/// Counts an entry from the record's first slot, which is `shift` before the start of the watch. What the watch saw first may have begun
+/// before it: such an entry covers the time from the first slot on.
+fn since_first_slot(second: Second, shift: i64) -> Second {
+    let start_ns = second.start_ns.saturating_add_signed(shift);
+    if second.start_ns > 0 || shift < 0 {
+        return Second { start_ns, ..second };
+    }
+    Second { start_ns: 0, length_ns: second.length_ns.saturating_add(start_ns), ..second }
 }
 
 /// Returns the record's entry about the heat that ended its loads. Both times are on CLOCK_MONOTONIC in ns: when it was too hot, and the
@@ -108,7 +119,7 @@ mod tests {
     use crate::setting::Applied;
     use latido_model::{
         cell::Item,
-        record::{Change, Second, Skip, ThreadEvidence, TuningRecord, Wait},
+        record::{Change, Skip, ThreadEvidence, TuningRecord, Wait},
         sample,
         units::Ns,
     };
@@ -127,7 +138,7 @@ mod tests {
         let starts = |watched_from: u64| {
             let mut record = record();
             record.anchors.monotonic_ns = first;
-            let second = |start_ns| Second { start_ns, ..Second::default() };
+            let second = |start_ns| Second { start_ns, length_ns: 100, ..Second::default() };
             record.quality.threads = vec![ThreadEvidence { tid: Some(7), ..ThreadEvidence::default() }];
             let wait = Wait { start_ns: 300, length_ns: 9, waited_ns: 9, runs: 1 };
             let seen = Evidence {
@@ -143,11 +154,12 @@ mod tests {
             complete(&mut record, &Machine::default(), &borrowed, seen, watched_from);
             assert_eq!(record.skipped.len(), before + 1);
             let waits = record.quality.threads.iter().filter_map(|thread| thread.longest_wait);
-            let seconds = record.quality.timeline.iter().map(|second| second.start_ns);
-            seconds.chain(waits.map(|wait| wait.start_ns)).collect::<Vec<_>>()
+            let seconds = record.quality.timeline.iter().map(|second| (second.start_ns, second.length_ns));
+            seconds.chain(waits.map(|wait| (wait.start_ns, wait.length_ns))).collect::<Vec<_>>()
         };
-        assert_eq!(starts(first + 50), [50, 750, 350]);
-        assert_eq!(starts(first - 200), [0, 500, 100], "nothing is before the first slot");
+        let late = [(0, 150), (750, 100), (350, 9)];
+        assert_eq!(starts(first + 50), late, "what the watch saw first may have begun before it");
+        assert_eq!(starts(first - 200), [(0, 100), (500, 100), (100, 9)], "nothing is before the first slot");
         let hot = TooHot { temperature: 97_000, limit: 95_000 };
         let told = |when| overheated((when, hot), first);
         assert_eq!((told(first + 9).at_ns, told(first - 9).at_ns), (9, -9), "negative in the warm-up");

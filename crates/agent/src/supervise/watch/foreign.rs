@@ -62,6 +62,8 @@ pub struct Watched {
 /// How long a task ran on a CPU between two looks at it, in ns of CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretch {
+    /// The task's number.
+    pub tid: u32,
     /// The CPU.
     pub cpu: u32,
     /// The time of the previous look.
@@ -70,7 +72,7 @@ pub struct Stretch {
     pub to: u64,
     /// How long the task ran.
     pub ran_ns: u64,
-    /// How often it began to keep the probe from the CPU for that, at least once.
+    /// How often it began to keep the probe from the CPU for that; 0 if it only went on.
     pub starts: u64,
     /// The owner of the task.
     pub owner: TaskOwner,
@@ -78,14 +80,14 @@ pub struct Stretch {
 
 impl Stretch {
     /// Returns its time by owner. A load was requested and explains no failure: its time counts against the time of other programs.
-    pub fn time(&self) -> Second {
+    /// `burst_ns` is by how much a program's longest burst grew.
+    pub fn time(&self, burst_ns: u64) -> Second {
         let ran_ns = self.ran_ns;
         match self.owner {
             TaskOwner::Load => Second { load_ns: ran_ns, ..Second::default() },
             TaskOwner::Kernel => Second { foreign_ns: ran_ns, kernel_ns: ran_ns, ..Second::default() },
             TaskOwner::Program | TaskOwner::Latido => {
-                let foreign_burst_ns = Some(ran_ns.div_ceil(self.starts.max(1)));
-                Second { foreign_ns: ran_ns, foreign_burst_ns, ..Second::default() }
+                Second { foreign_ns: ran_ns, foreign_burst_ns: Some(burst_ns), ..Second::default() }
             }
         }
     }
@@ -113,7 +115,7 @@ impl Task {
         let now = preemptions(self.foreign.owner, stat, priority, || stat::status(&self.dir));
         let before = std::mem::replace(&mut self.preempted_last, now);
         let preempted = now.zip(before).map_or(0, |(now, before)| now.saturating_sub(before));
-        times.saturating_sub(preempted).max(1)
+        times.saturating_sub(preempted)
     }
 }
 
@@ -191,7 +193,7 @@ impl Watched {
             let places = if places[0] == places[1] { &places[..1] } else { &places[..] };
             let owner = task.foreign.owner.unwrap_or(TaskOwner::Program);
             let measured = places.iter().filter(|cpu| cpus.contains(**cpu));
-            let stretch = |cpu: &u32| Stretch { cpu: *cpu, from, to: now, ran_ns, starts, owner };
+            let stretch = |cpu: &u32| Stretch { tid: *tid, cpu: *cpu, from, to: now, ran_ns, starts, owner };
             let stretches: Vec<Stretch> = measured.map(stretch).collect();
             if let Some(first) = stretches.first() {
                 task.foreign.cpu = first.cpu;

@@ -10,7 +10,7 @@ const PER_CPU: usize = 3600;
 const MOST: usize = 36_000;
 
 /// The grid on which latido first adds up the events, in ns.
-const SECOND_NS: u64 = 1_000_000_000;
+pub const SECOND_NS: u64 = 1_000_000_000;
 
 /// The key is the cell of the grid, the CPU, and whether the entry is longer than the cell.
 type Entries = BTreeMap<(u64, Option<u32>, bool), Second>;

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 use anyhow::{Context, Result, ensure};
-use latido_model::cpus::CpuSet;
+use latido_model::{cpus::CpuSet, units::many};
 use std::collections::BTreeSet;
 
 /// Returns the steps for two sets below the root: one for the measured threads, one for everything that was in the root. The scheduler
@@ -200,7 +200,7 @@ impl Pursuit for Movers {
     }
 
     fn told(&self, root: &Root) -> Option<String> {
-        let moved = format!("{} threads moved to CPU {}", self.moved.len(), self.rest);
+        let moved = format!("{} moved to CPU {}", many(self.moved.len(), "thread"), self.rest);
         Some(std::iter::once(moved).chain(tasks::staying(root, &self.isolated)).collect::<Vec<_>>().join("; "))
     }
 }

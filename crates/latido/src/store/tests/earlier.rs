@@ -1,4 +1,4 @@
-//! How long earlier cells took in addition to their measurements.
+//! How long earlier cells took.
 
 use super::super::earlier as before;
 use super::*;
@@ -31,7 +31,7 @@ fn finished_runs_tell_what_lies_between_measurements() {
     let open = run(&store, [(0, ms), (ms, 2 * ms)]);
     assert_eq!(around(), Around::default());
     drop(open);
-    let of = |around: &Around, cell: Cell| around.of(&Like::of(&cell));
+    let of = |around: &Around, cell: Cell| Ns(around.whole(&Like::of(&cell), planned).0 - planned.0);
     run(&store, [(0, ms + 2_000), (ms + 3_000, 2 * ms + 8_000)]).finish(Verdict::Pass, false, "it holds").unwrap();
     assert_eq!((of(&around(), cell()), of(&around(), under("busy"))), (Ns::from_secs(3), Ns::from_secs(5)));
     run(&store, [(0, ms + 2_000), (900_000, 900_000 + ms + 5_000)]).finish(Verdict::Pass, false, "it holds").unwrap();

@@ -219,7 +219,7 @@ fn a_load_from_before_a_reboot_ends_nobody() {
     fs::write(&journal, entry(boot.trim())).unwrap();
     let undone = world.run(["tune", "undo"]);
     assert_eq!(undone.status.code(), Some(0), "{}", stderr(&undone));
-    assert!(stderr(&undone).contains("ended 1 processes of the load `sleep`"), "{}", stderr(&undone));
+    assert!(stderr(&undone).contains("ended 1 process of the load `sleep`"), "{}", stderr(&undone));
     assert_eq!(bearer.wait().unwrap().signal(), Some(9));
     assert!(!journal.exists());
 }

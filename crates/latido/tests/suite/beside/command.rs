@@ -107,7 +107,7 @@ fn what_keeps_a_program_from_measuring_is_told() {
     why(&[], "echo latido-samples 2", "but `latido-samples 2`");
     why(&[], "echo no such board >&2; exit 3", "`source.sh` ended with status 3; it printed: no such board");
     why(&[], "exit 0", "ended before it was ready");
-    why(&["ready=300ms"], "echo latido-samples 1; sleep 9", "was not ready within 300ms (1 lines without `ready`");
+    why(&["ready=300ms"], "echo latido-samples 1; sleep 9", "was not ready within 300ms (1 line without `ready`");
     why(
         &[],
         "echo latido-samples 1; echo series 0; echo ready; read go",

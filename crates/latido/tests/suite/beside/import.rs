@@ -151,7 +151,7 @@ fn one_bad_file_stops_no_other() {
     fs::write(world.path("nights/README"), "notes").unwrap();
     let out = world.run(["import", "nights"]);
     assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
-    assert!(stderr(&out).contains("1 files of the directories"), "{}", stderr(&out));
+    assert!(stderr(&out).contains("skipped 1 file of the directories"), "{}", stderr(&out));
     assert_eq!(world.run(["import", junk.to_str().unwrap()]).status.code(), Some(1));
 }
 

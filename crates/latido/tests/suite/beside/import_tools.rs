@@ -138,7 +138,7 @@ fn a_directory_is_taken_whole() {
     fs::write(world.path("archive/notes"), "of those years").unwrap();
     let out = world.run(["import", "archive"]);
     assert_eq!(out.status.code(), Some(3), "one file says that it lost samples: {}", stderr(&out));
-    assert!(stderr(&out).contains("1 files of the directories"), "{}", stderr(&out));
+    assert!(stderr(&out).contains("skipped 1 file of the directories"), "{}", stderr(&out));
     let cells = fs::read_dir(world.runs()[0].join("cells")).unwrap().count();
     assert_eq!(cells, CASES.iter().filter(|case| case.more.is_empty()).count());
 }

