@@ -3,7 +3,10 @@
 //!
 //! It does not decide what to measure, and it stores, judges and draws no run: the host does that.
 #![forbid(unsafe_code)]
-#![allow(clippy::disallowed_methods, reason = "its stdout is the stream to whoever started it, never a terminal")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "its stdout is the stream to the process that started it, never a terminal"
+)]
 
 pub mod capture;
 pub mod catalogue;

@@ -137,7 +137,7 @@ pub(super) fn headline_as_text<S: Serializer>(headline: &Headline, serializer: S
 mod tests {
     use super::*;
 
-    /// One conclusion or one cell is told as one, not as one of several.
+    /// latido says one conclusion or one cell as one, not as one of several.
     #[test]
     fn the_only_one_is_no_part_of_several() {
         let none = Counted { all: 1, hold: 0, do_not_hold: 0, undecided: 0, not_measured: 0, not_judged: 0 };

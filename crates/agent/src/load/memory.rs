@@ -120,7 +120,13 @@ impl MemoryLoad {
         let words = (self.size as usize) << 17;
         let mut random = ChaCha8Rng::seed_from_u64(self.seed.unwrap_or(1).wrapping_add(number));
         // The memory is written, so that every page exists and none is the shared page of zeros.
-        let mut memory: Vec<u64> = (0..words).map(|_| random.random()).collect();
+        let mut memory = vec![0_u64; words];
+        for part in memory.chunks_mut(CHUNK / 8) {
+            if work.is_over() {
+                return;
+            }
+            random.fill(part);
+        }
         let mut place = 0;
         while !work.is_over() {
             if self.pattern != Pattern::Random {

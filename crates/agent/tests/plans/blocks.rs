@@ -56,7 +56,7 @@ fn repeats_interleave_within_their_block() {
             orders.insert(repeat.iter().map(samples).collect::<Vec<_>>());
         }
     }
-    assert!(orders.len() > 12, "each repeat of each boot has an order of its own: {}", orders.len());
+    assert!(orders.len() > 12, "each repeat of each boot has another order: {}", orders.len());
 }
 
 /// Each cell has its own seed, on every target and in every boot.

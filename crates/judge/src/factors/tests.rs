@@ -59,5 +59,5 @@ fn what_changes_together_is_one_factor() {
     assert_eq!(found.observations.iter().filter_map(|one| one.block.as_deref()).collect::<Vec<_>>().len(), 8);
     assert_eq!(found.cells, (4, 4));
     let holes = of(&valued(&rows[..3]));
-    assert!(holes.is_factorial() && holes.cells == (4, 3), "a factorial with a hole is one: its hole is told");
+    assert!(holes.is_factorial() && holes.cells == (4, 3), "a factorial with a hole is one, and latido names its hole");
 }

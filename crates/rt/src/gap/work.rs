@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(costs.excess(remark, 2_000), None);
         assert_eq!(costs.excess(remark, 4_500), None);
         assert_eq!(costs.excess(remark, 4_501), Some(2_501));
-        assert_eq!(costs.excess(Work::default(), 60), None, "each kind has a time of its own");
+        assert_eq!(costs.excess(Work::default(), 60), None, "each kind has its time");
         assert_eq!(costs.excess(Work::default(), 2_000), Some(1_940));
     }
 

@@ -163,7 +163,7 @@ proptest! {
             Some(Wait::Stop) => End::Stopped,
             Some(_) => End::Failed(Errno::EINVAL),
         });
-        prop_assert_eq!(words.ended.0.load(Relaxed), 1, "the posting task is told, however it ended");
+        prop_assert_eq!(words.ended.0.load(Relaxed), 1, "the posting task learns it, however it ended");
         // The waiting task announces a round before its wait, and only once, however often a signal interrupts the wait.
         let mut announced = fake.announced.borrow().clone();
         announced.dedup();

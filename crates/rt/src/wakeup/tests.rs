@@ -217,7 +217,7 @@ fn a_sample_above_stop_on_ends_the_loop_but_not_the_warmup() {
     assert_eq!(outcome.end, End::Sample);
     assert_eq!(snapshot.stopped.map(|s| s.value), Some(700_000));
     assert_eq!(snapshot.plain.max, Some(700_000), "the warm-up is forgotten");
-    assert!(timer.stop.load(Relaxed), "the other threads are told");
+    assert!(timer.stop.load(Relaxed), "the other threads learn it");
     assert_eq!(snapshot.slots, outcome.slots);
 }
 
@@ -333,7 +333,7 @@ proptest! {
         }
         if outcome.elapsed > 0 {
             prop_assert_eq!(counted.len() as u64, met + late);
-            prop_assert!(counted.windows(2).all(|pair| pair[0] < pair[1]), "each in a period of its own");
+            prop_assert!(counted.windows(2).all(|pair| pair[0] < pair[1]), "each in another period");
             prop_assert!(counted.iter().all(|k| *k < outcome.elapsed));
         }
     }

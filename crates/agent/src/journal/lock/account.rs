@@ -59,7 +59,7 @@ mod tests {
         let rootless = "         0       1000          1\n";
         assert_eq!(is(0, machine, false), Account { uid: 0, is_root: true }, "refused later, with the reason");
         assert_eq!(is(0, rootless, false), Account { uid: 1000, is_root: false });
-        assert_eq!(is(0, rootless, true), Account { uid: 0, is_root: true }, "a container with a /run of its own");
+        assert_eq!(is(0, rootless, true), Account { uid: 0, is_root: true }, "a container with another /run");
         assert_eq!(is(0, "0 0 1", false), Account { uid: 0, is_root: false }, "unshare -Ur by root");
         assert_eq!(is(1000, machine, true), Account { uid: 1000, is_root: false });
         assert_eq!(is(0, "", false), Account { uid: 0, is_root: true }, "a kernel without user namespaces");

@@ -347,7 +347,7 @@ fn root_passes_by_who_is_no_latido_and_puts_back_in_spite_of_one() {
     assert!(root().hold(Use::Change, "a test", &mut Patience::none()).is_err());
     let mut undoing = Patience::none();
     root().hold(Use::Change, "a test", undoing.undoing()).unwrap();
-    assert!(undoing.passed().iter().any(|told| told.contains("running `ramp`")), "who it was is told");
+    assert!(undoing.passed().iter().any(|told| told.contains("running `ramp`")), "it names the run");
     let roots = fs::metadata(dir.path().join("root/machine")).unwrap();
     assert_eq!(roots.mode() & 0o777, 0o600, "nobody else can open it");
 }

@@ -26,7 +26,7 @@ fn cpus_that_are_offline_are_nobodys_choice() {
     let mut kernels = Vec::new();
     for step in steps.iter().take_while(|step| !first(step)) {
         let Step::Task { tid, affinity: Some((_, new)), .. } = step else { continue };
-        assert!(new.without(&"0-2".parse().unwrap()).is_empty(), "no offline CPU is asked for: {step:?}");
+        assert!(new.without(&"0-2".parse().unwrap()).is_empty(), "latido requests no offline CPU: {step:?}");
         if everywhere.contains(tid) {
             assert!(super::tasks::read(&tree.root, *tid).unwrap().kernel, "it chose nothing: {step:?}");
             kernels.push(*tid);
