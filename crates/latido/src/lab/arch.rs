@@ -48,7 +48,7 @@ impl Arch {
                 package: "gcc-x86-64-linux-gnu",
                 target: "bzImage",
                 image: "arch/x86/boot/bzImage",
-                machine: include_str!("../../../../kernels/fragments/pc.config"),
+                machine: "pc",
             },
             Self::Aarch64 => Kbuild {
                 arch: "arm64",
@@ -56,7 +56,7 @@ impl Arch {
                 package: "gcc-aarch64-linux-gnu",
                 target: "Image",
                 image: "arch/arm64/boot/Image",
-                machine: include_str!("../../../../kernels/fragments/virt.config"),
+                machine: "virt",
             },
             Self::Armv7 => bail!("the laboratory builds no kernels for 32-bit ARM; `6.1-rt-armhf` is one of Debian's"),
         };
@@ -91,6 +91,6 @@ pub struct Kbuild {
     pub target: &'static str,
     /// The path of that image.
     pub image: &'static str,
-    /// The configuration options that every kernel needs for QEMU's machine.
+    /// The fragment of the configuration that every kernel needs for QEMU's machine.
     pub machine: &'static str,
 }

@@ -20,18 +20,13 @@ pub struct Recipe {
     pub options: Vec<String>,
 }
 
-/// The fragments that come with latido.
-const FRAGMENTS: &[(&str, &str)] = &[
-    ("lab", include_str!("../../../../kernels/fragments/lab.config")),
-    ("guest", include_str!("../../../../kernels/fragments/guest.config")),
-    ("none", include_str!("../../../../kernels/fragments/none.config")),
-    ("full", include_str!("../../../../kernels/fragments/full.config")),
-    ("full-rcuboost", include_str!("../../../../kernels/fragments/full-rcuboost.config")),
-    ("rt", include_str!("../../../../kernels/fragments/rt.config")),
-    ("rt-noboost", include_str!("../../../../kernels/fragments/rt-noboost.config")),
-    ("trace", include_str!("../../../../kernels/fragments/trace.config")),
-    ("delay", include_str!("../../../../kernels/fragments/delay.config")),
-];
+/// Returns the fragments that come with latido, by name.
+///
+/// # Errors
+/// Never: a test reads them.
+fn fragments() -> Result<BTreeMap<String, String>> {
+    Ok(toml::from_str(include_str!("../../../../kernels/fragments.toml"))?)
+}
 
 impl Recipe {
     /// Returns everything requested, as lines of a configuration.
@@ -39,10 +34,11 @@ impl Recipe {
     /// # Errors
     /// There is no such fragment, an option is invalid, or the laboratory builds no kernels for this architecture.
     pub fn asked(&self, arch: Arch) -> Result<String> {
-        let mut text = arch.kbuild()?.machine.to_owned();
-        for name in &self.fragments {
-            let Some((_, fragment)) = FRAGMENTS.iter().find(|(known, _)| known == name) else {
-                bail!("there is no fragment `{name}`{}", nearest(name, FRAGMENTS.iter().map(|(known, _)| *known)));
+        let (known, mut text) = (fragments()?, String::new());
+        let machine = arch.kbuild()?.machine;
+        for name in std::iter::once(machine).chain(self.fragments.iter().map(String::as_str)) {
+            let Some(fragment) = known.get(name) else {
+                bail!("there is no fragment `{name}`{}", nearest(name, known.keys().map(String::as_str)));
             };
             text.push_str(fragment);
         }
