@@ -6,8 +6,8 @@ Each script restarts itself through this file. So a run by hand and a run by scr
   target/slow/NAME.log   the short log, at most 40 lines: date, commit, machine; the figures; how it ended
 
 A script prints its figures on stdout, and they make up the short log. It prints details on stderr. NAME is the name of the script, followed
-by the part if the script has parts: `kill --lab` is kill-lab. `scripts/slow/all --keep NAME` copies a short log into this folder, where git
-tracks it.
+by the part if the script has parts: `kill --lab` is kill-lab. `scripts/slow/all --keep NAME` writes a short log into logs.md of this folder,
+where git tracks it.
 
 In a script, the line `# needs: ...` names what the script requires, `# needs --lab: ...` names what one part requires, and `# parts: --runs
 ...` names the parts. If this machine lacks something, lib.py skips the script with exit status 77.
@@ -30,6 +30,20 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLACE = ROOT / "target/slow"
 MOST_LINES = 40
 SKIPPED = 77
+
+
+def logs(page=pathlib.Path(__file__).with_name("logs.md")):
+    """Maps the name of each step to its committed log."""
+    text = page.read_text() if page.exists() else ""
+    return dict(re.findall(r"^## ([\w-]+)\n\n```text\n(.*?)^```$", text, re.M | re.S))
+
+
+def keep_log(name, text, page=pathlib.Path(__file__).with_name("logs.md")):
+    """Writes the log of a step into the page; the sections are in the order of their names."""
+    all_logs = logs(page) | {name: text}
+    head = page.read_text().split("\n## ")[0].rstrip("\n") if page.exists() else "# Logs of the slow scripts"
+    sections = [f"\n## {one}\n\n```text\n{all_logs[one]}```\n" for one in sorted(all_logs)]
+    page.write_text(head + "\n" + "".join(sections))
 
 
 def declared(script, word):
@@ -57,6 +71,8 @@ def there(word):
         return "tracefs" in pathlib.Path("/proc/filesystems").read_text().split()
     if word == "nightly-cargo-fuzz":
         return succeeds("cargo", "+nightly", "fuzz", "--version")
+    if word.startswith("LATIDO_"):
+        return word in os.environ
     if word == "duckdb":
         return succeeds(sys.executable, "-c", "import duckdb") or (ROOT / "target/readers/python/bin/python3").exists()
     return shutil.which(word) is not None

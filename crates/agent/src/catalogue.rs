@@ -39,6 +39,6 @@ impl Catalogue for Installed {
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {
-        build("probe", PROBES, &cell.probe)?.check(cell)
+        build("probe", PROBES, &cell.probe)?.admit(cell)
     }
 }

@@ -15,6 +15,7 @@ pub mod oslat;
 pub mod pairs;
 pub mod progress;
 pub mod rt_json;
+pub mod rtai;
 pub mod rtla;
 pub mod samples;
 pub mod source;

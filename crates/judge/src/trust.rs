@@ -3,6 +3,7 @@
 mod by_hand;
 mod checks;
 pub mod load_course;
+mod out_of_band;
 pub(crate) mod period;
 mod reported;
 mod run_delay;
@@ -163,6 +164,17 @@ pub const CHECKS: &[Check] = &[
             "a missing stamp, packets from unknown senders",
             Note,
             stamps,
+        )
+    },
+    Check {
+        invalid: Verdict::Contaminated,
+        applies: |record| record.cell.scheduling.core().is_some(),
+        ..check(
+            "core",
+            "the core's counts of each thread, read by calls of the core, and SIGDEBUG",
+            "a switch to in-band, a fault, a signal, in-band at either end, or no counts",
+            Invalid,
+            out_of_band::core,
         )
     },
     check("tunings", "each knob, read back", "not in force", Invalid, tunings),

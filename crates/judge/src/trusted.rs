@@ -180,6 +180,8 @@ fn policy(scheduling: Scheduling) -> Option<String> {
         DEFAULT | Scheduling::Unknown | Scheduling::Own => None,
         Scheduling::Fifo { prio } => Some(format!("--prio {prio}")),
         Scheduling::Rr { prio } => Some(format!("--policy rr --prio {prio}")),
+        Scheduling::Evl { prio } => Some(format!("--policy evl --prio {prio}")),
+        Scheduling::Cobalt { prio } => Some(format!("--policy cobalt --prio {prio}")),
         Scheduling::Other { nice: 0, .. } => Some("--policy other".into()),
         Scheduling::Other { nice, .. } => Some(format!("--policy other --nice {nice}")),
         Scheduling::Batch { .. } => Some("--policy batch".into()),

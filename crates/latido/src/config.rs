@@ -38,13 +38,23 @@ pub fn read() -> Result<Config> {
     }
 }
 
-/// Returns `$XDG_CONFIG_HOME/latido/config.toml`, else `~/.config/latido/config.toml`, where `~` is the home of the user behind sudo.
+/// Returns the directory of the user's configuration: `$XDG_CONFIG_HOME/latido`, else `~/.config/latido`, where `~` is the home of the
+/// user behind sudo.
+pub fn directory() -> Option<PathBuf> {
+    directory_from(|name| std::env::var_os(name), Person::behind_sudo().and_then(Person::home))
+}
+
+/// Returns the path of the user's file.
 fn place(env: impl Fn(&str) -> Option<OsString>, sudo_home: Option<PathBuf>) -> Option<PathBuf> {
+    Some(directory_from(env, sudo_home)?.join("config.toml"))
+}
+
+fn directory_from(env: impl Fn(&str) -> Option<OsString>, sudo_home: Option<PathBuf>) -> Option<PathBuf> {
     let set = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = sudo_home.or_else(|| set("HOME")).map(|home| home.join(".config"));
     // A relative XDG_CONFIG_HOME is invalid and ignored (XDG Base Directory Specification).
     let base = set("XDG_CONFIG_HOME").filter(|path| path.is_absolute()).or(home)?;
-    Some(base.join("latido/config.toml"))
+    Some(base.join("latido"))
 }
 
 /// Returns the store that the file names as an absolute path: it does not depend on the directory in which latido starts.

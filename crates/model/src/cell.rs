@@ -1,6 +1,6 @@
 //! One fully resolved combination of a plan's axes: the wire type that a target receives.
 
-use crate::{cpus::CpuSet, units::Ns};
+use crate::{cpus::CpuSet, machine::CoreKind, units::Ns};
 use serde::{Deserialize, Serialize};
 
 /// The version of the cell's JSON; raised when a key changes its meaning.
@@ -252,6 +252,16 @@ pub enum Scheduling {
         /// Period of replenishment.
         period: Ns,
     },
+    /// Out of band on the EVL core, by the core's FIFO policy. The kernel neither schedules nor delays the thread.
+    Evl {
+        /// Priority, 1 to 99.
+        prio: u8,
+    },
+    /// In primary mode on the Cobalt core, by the core's FIFO policy. The kernel neither schedules nor delays the thread.
+    Cobalt {
+        /// Priority, 1 to 99.
+        prio: u8,
+    },
     /// Not known: another tool measured. No plan can request it.
     Unknown,
     /// Not set by latido: the probe watches a program passively, and the program keeps its own policy. No plan can request it.
@@ -285,9 +295,18 @@ impl Scheduling {
         !self.is_realtime() && self != Self::Own
     }
 
-    /// Returns whether the kernel runs it before every time-sharing task.
+    /// Returns whether the kernel, or a core beside it, runs the thread before every time-sharing task.
     pub fn is_realtime(self) -> bool {
-        matches!(self, Self::Fifo { .. } | Self::Rr { .. } | Self::Deadline { .. })
+        matches!(self, Self::Fifo { .. } | Self::Rr { .. } | Self::Deadline { .. }) || self.core().is_some()
+    }
+
+    /// Returns the real-time core that schedules the thread; `None` if the kernel does.
+    pub fn core(self) -> Option<CoreKind> {
+        match self {
+            Self::Evl { .. } => Some(CoreKind::Evl),
+            Self::Cobalt { .. } => Some(CoreKind::Cobalt),
+            _ => None,
+        }
     }
 }
 
@@ -305,6 +324,8 @@ impl std::fmt::Display for Scheduling {
             Self::Own => f.write_str("its own policy"),
             Self::Fifo { prio } => write!(f, "fifo {prio}"),
             Self::Rr { prio } => write!(f, "rr {prio}"),
+            Self::Evl { prio } => write!(f, "evl {prio}"),
+            Self::Cobalt { prio } => write!(f, "cobalt {prio}"),
             Self::Deadline { runtime, deadline, period } => write!(f, "deadline {runtime}/{deadline}/{period}"),
         }
     }
@@ -320,5 +341,9 @@ mod tests {
         assert_eq!(fifo, Scheduling::Fifo { prio: 80 });
         assert!(serde_json::from_str::<Scheduling>(r#"{"policy":"fifo","prio":80,"nice":3}"#).is_err());
         assert_eq!(fifo.to_string(), "fifo 80");
+        let evl: Scheduling = serde_json::from_str(r#"{"policy":"evl","prio":90}"#).unwrap();
+        assert_eq!((evl, evl.to_string().as_str()), (Scheduling::Evl { prio: 90 }, "evl 90"));
+        assert!(evl.is_realtime() && !evl.shares_time() && fifo.core().is_none());
+        assert_eq!(evl.core(), Some(CoreKind::Evl));
     }
 }

@@ -1,6 +1,7 @@
 //! What a probe measured in one cell: typed, versioned, written by the target and never changed afterwards.
 
 mod conditions;
+mod core;
 mod evidence;
 mod load;
 pub mod quantized;
@@ -11,6 +12,7 @@ mod trace;
 mod tracing;
 mod watched;
 
+pub use self::core::{CoreCounts, CoreRecord};
 pub use conditions::{Change, LoadRecord, ProgramRecord, Rate, STRANGERS, Skip, TuningRecord};
 pub use evidence::*;
 pub use load::{LoadLife, LoadStep};

@@ -8,10 +8,12 @@ use crate::{
     end::End,
     recorder::{Recorder, RecorderPhase, SlotCounts},
 };
+use alloc::rc::Rc;
 use core::sync::atomic::AtomicBool;
 use latido_sys::{
     Errno,
     clock::Clock,
+    dual::{self, Member},
     memory::touch_code,
     sched::{self, Policy},
     signal,
@@ -22,6 +24,7 @@ use stretch::NoTask;
 pub(crate) use stretch::{PeriodicTask, Stretch, Walked, sweep};
 
 mod nanosleep;
+mod out_of_band;
 mod posix_timer;
 mod spacing;
 mod stretch;
@@ -63,6 +66,10 @@ pub enum Means {
     PosixTimer(Clock, SignalTimer),
     /// sched_yield(2) by a SCHED_DEADLINE thread: it sleeps until its next period begins.
     Deadline,
+    /// The sleep of a core beside the kernel, of which the thread is a member.
+    OutOfBand(Rc<Member<'static>>),
+    /// The timer of that core, set to each slot and read.
+    OutOfBandTimer(dual::Timer),
 }
 
 impl From<Clock> for Means {
@@ -76,7 +83,7 @@ impl Means {
     pub fn clock(&self) -> Clock {
         match self {
             Self::Nanosleep(clock) | Self::TimerFd(clock, _) | Self::PosixTimer(clock, _) => *clock,
-            Self::Deadline => Clock::Monotonic,
+            Self::Deadline | Self::OutOfBand(_) | Self::OutOfBandTimer(_) => Clock::Monotonic,
         }
     }
 
@@ -93,6 +100,8 @@ impl Means {
             Self::TimerFd(clock, timer) => timerfd::run(*clock, timer, pass, stop, recorder, overrun),
             Self::PosixTimer(clock, timer) => posix_timer::run(*clock, timer, pass, stop, recorder, overrun),
             Self::Deadline => yielding::run(pass, stop, recorder, overrun),
+            Self::OutOfBand(member) => out_of_band::asleep(member, pass, stop, recorder, overrun),
+            Self::OutOfBandTimer(timer) => out_of_band::ticking(timer, pass, stop, recorder, overrun),
         }
     }
 }

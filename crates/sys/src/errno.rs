@@ -24,6 +24,10 @@ impl Errno {
 
     /// The time limit has passed.
     pub const ETIMEDOUT: Self = Self(libc::ETIMEDOUT);
+    /// The kernel does not know this call.
+    pub const ENOSYS: Self = Self(libc::ENOSYS);
+    /// The kernel knows this, but does not support it here.
+    pub const EOPNOTSUPP: Self = Self(libc::EOPNOTSUPP);
 
     /// Creates it from the positive number in a return value of the kernel.
     pub const fn from_raw(number: i32) -> Self {

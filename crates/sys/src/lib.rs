@@ -11,8 +11,12 @@
 //! processes, groups and their signals, files and their locks, limits, rights, terminals.
 
 pub mod clock;
+pub mod cobalt;
+mod cokernel;
 pub mod descriptor;
+pub mod dual;
 mod errno;
+pub mod evl;
 pub mod gpio;
 pub mod handoff;
 pub mod hpet;

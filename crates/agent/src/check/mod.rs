@@ -1,5 +1,6 @@
 //! `latido check`: tells whether this machine is fit for real-time measurement, and what to change. It changes nothing itself.
 
+mod cores;
 mod hardware;
 mod interrupts;
 mod kernel;
@@ -127,7 +128,9 @@ impl Answer {
 
 /// Asks every question.
 pub fn points(root: &Root, machine: &Machine, cpus: Option<&CpuSet>) -> Vec<Point> {
-    QUESTIONS.iter().map(|question| question.ask(&MachineView { root, machine, cpus: cpus.cloned() })).collect()
+    let of_core: &[Question] = if machine.core.is_some() { &cores::QUESTIONS } else { &[] };
+    let view = MachineView { root, machine, cpus: cpus.cloned() };
+    QUESTIONS.iter().chain(of_core).map(|question| question.ask(&view)).collect()
 }
 
 /// Tells whether real-time policies are granted, which limit refuses them, and which command grants them.

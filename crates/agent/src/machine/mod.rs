@@ -1,6 +1,7 @@
 //! Reads this machine, for its description in every record and for the checks.
 
 mod config;
+mod core;
 mod cpu;
 pub mod cpusets;
 pub mod form;
@@ -25,6 +26,7 @@ pub use preemption::{BOOT_PARAMETER, parameter};
 pub use reach::{Reach, housekeeping, kept_free};
 pub use root::{LOCKDOWN, Root};
 
+pub use self::core::{core, gravity_ns};
 pub use config::{config, config_text};
 use cpu::{cpu, isolation};
 use latido_model::{
@@ -52,6 +54,7 @@ pub fn read(root: &Root) -> Machine {
         hostname: root.read("proc/sys/kernel/hostname").unwrap_or_default(),
         architecture: architecture(root),
         distribution: distribution(root),
+        core: self::core::core(root),
         preemption: preemption(root, kernel_version.as_deref(), line, config.as_ref()),
         cpu: cpu(root, cpuinfo.as_deref()),
         isolation: isolation(root, line),
@@ -129,7 +132,8 @@ pub fn policy(scheduling: Scheduling) -> Policy {
         Scheduling::Idle => Policy::Idle,
         // No plan can request it.
         Scheduling::Unknown | Scheduling::Own => Policy::Other { nice: 0 },
-        Scheduling::Fifo { prio } => Policy::Fifo { prio },
+        // A thread of a core has this policy whenever the kernel runs it.
+        Scheduling::Fifo { prio } | Scheduling::Evl { prio } | Scheduling::Cobalt { prio } => Policy::Fifo { prio },
         Scheduling::Rr { prio } => Policy::Rr { prio },
         Scheduling::Deadline { runtime, deadline, period } => {
             Policy::Deadline { runtime_ns: runtime.0, deadline_ns: deadline.0, period_ns: period.0 }

@@ -1,8 +1,11 @@
 //! A measuring thread between the two readings of its counters. Everything that it calls there is already in memory.
 
-use super::{freeze::Freezer, threads::PreparedThread};
+use super::{freeze::Freezer, out_of_band::OutOfBand, threads::PreparedThread};
 use anyhow::{Result, bail};
-use latido_model::{cell::Scheduling, record::ThreadEvidence};
+use latido_model::{
+    cell::Scheduling,
+    record::{CoreCounts, ThreadEvidence},
+};
 use latido_rt::recorder::StopSign;
 use latido_sys::memory;
 use std::any::Any;
@@ -37,7 +40,10 @@ impl Loop {
             carry_out as *const () as usize,
             PreparedThread::go as fn(&mut PreparedThread, Option<Scheduling>, &mut dyn FnMut(String)) as usize,
             PreparedThread::count as fn(&mut PreparedThread) as usize,
+            PreparedThread::leave_core as fn(&mut PreparedThread) as usize,
             PreparedThread::finish as fn(PreparedThread) -> ThreadEvidence as usize,
+            OutOfBand::begin as fn(&mut OutOfBand) as usize,
+            OutOfBand::end as fn(OutOfBand) -> Option<CoreCounts> as usize,
         ];
         memory::touch_code(&functions);
         // The type check calls another function of the loop, which is thereby touched.
@@ -65,6 +71,7 @@ pub fn carry_out(
 ) -> (Result<Interval>, ThreadEvidence) {
     prepared.go(scheduling, refused);
     let interval = (looped.enter)(looped.state.as_mut());
+    prepared.leave_core();
     if let Some((freezer, cpu, signs)) = freezer {
         freezer.after_loop(cpu, signs);
     }

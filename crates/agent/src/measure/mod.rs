@@ -6,6 +6,7 @@ mod clocks;
 mod freeze;
 mod gathered;
 mod looped;
+pub mod out_of_band;
 pub mod permission;
 pub mod reporter;
 pub mod rounds;
@@ -25,7 +26,7 @@ pub use stage::Stage;
 pub use wanted::{Enough, HandlerAt, On, Stamped, Stamping, Tracer, Wanted};
 
 use crate::machine::Root;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use latido_model::{cell::Cell, cpus::CpuSet, registry::Options};
 
 /// A measuring procedure. Built from its options on the host (to refuse nonsense before anything starts) and again in
@@ -40,6 +41,25 @@ pub trait Probe: Options {
     /// The reason.
     fn check(&self, _cell: &Cell) -> Result<()> {
         Ok(())
+    }
+
+    /// Refuses to measure with threads that a real-time core beside the kernel schedules, with the reason.
+    ///
+    /// # Errors
+    /// Which of its calls only the kernel has.
+    fn out_of_band(&self) -> Result<()> {
+        bail!("this probe makes calls that only the kernel has; the probe `wakeup` measures out of band")
+    }
+
+    /// Refuses a cell that this probe cannot measure: [`Self::check`], and [`Self::out_of_band`] where a core schedules the threads.
+    ///
+    /// # Errors
+    /// The reason.
+    fn admit(&self, cell: &Cell) -> Result<()> {
+        if cell.scheduling.core().is_some() {
+            self.out_of_band()?;
+        }
+        self.check(cell)
     }
 
     /// Returns the CPUs that it measures if the cell names none.

@@ -43,14 +43,16 @@ pub fn explain(scheduling: Scheduling, error: Errno) -> String {
                 limit => format!("RLIMIT_NICE allows no nice value below -{}", limit.min(40) - 20),
             })
         ),
-        Scheduling::Fifo { .. } | Scheduling::Rr { .. } => format!(
-            "{}; run as root, or raise it: prlimit --rtprio, or `rtprio` and `memlock` in limits.conf \
+        Scheduling::Fifo { .. } | Scheduling::Rr { .. } | Scheduling::Evl { .. } | Scheduling::Cobalt { .. } => {
+            format!(
+                "{}; run as root, or raise it: prlimit --rtprio, or `rtprio` and `memlock` in limits.conf \
              (`latido check` prints the commands)",
-            limit(Resource::Rtprio, |limit| match limit {
-                0 => "RLIMIT_RTPRIO allows no real-time priority".into(),
-                limit => format!("RLIMIT_RTPRIO allows priorities up to {limit}"),
-            })
-        ),
+                limit(Resource::Rtprio, |limit| match limit {
+                    0 => "RLIMIT_RTPRIO allows no real-time priority".into(),
+                    limit => format!("RLIMIT_RTPRIO allows priorities up to {limit}"),
+                })
+            )
+        }
     };
     format!("{asked}; {remedy}")
 }

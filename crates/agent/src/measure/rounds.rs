@@ -82,6 +82,8 @@ pub fn realtime(scheduling: Scheduling) -> Option<(Realtime, u8)> {
         | Scheduling::Batch { .. }
         | Scheduling::Idle
         | Scheduling::Deadline { .. }
+        | Scheduling::Evl { .. }
+        | Scheduling::Cobalt { .. }
         | Scheduling::Unknown
         | Scheduling::Own => None,
     }

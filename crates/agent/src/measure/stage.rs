@@ -11,6 +11,7 @@ use super::{
     freeze::Freezer,
     gathered::Gathered,
     looped::{Interval, Loop},
+    out_of_band,
     reporter::{Attachment, Reporter},
     series::OpenSeries,
     wanted::Stamped,
@@ -253,12 +254,14 @@ impl<'a> Stage<'a> {
     /// As [`Stage::run`], or `after` failed.
     pub fn run_then(&mut self, after: impl FnOnce(&mut Self, Interval) -> Result<Option<Gathered>>) -> Result<()> {
         self.arm();
+        out_of_band::prepare(self.cell.scheduling)?;
         let mut crew = self.start()?;
         crew.let_go();
         crate::fault::point("measure");
         let schedstats = std::mem::take(&mut crew.schedstats);
         let mut lookout = Lookout::new(Clock::Monotonic.now(), self, &crew.series, schedstats);
         let results = self.attend(&mut crew, &mut lookout)?;
+        self.evidence.core = out_of_band::record(self.cell.scheduling);
         self.reporter.progress(&Progress::of(Phase::Finishing))?;
         crew.dismiss();
         let gathered = after(self, interval(&results))?;

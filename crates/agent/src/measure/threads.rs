@@ -1,12 +1,12 @@
 //! A measuring thread before and after its loop: latido pins it, prefaults its stack and makes it real-time, and afterwards reads from the
 //! kernel what it used.
 
-use super::permission;
+use super::{out_of_band::OutOfBand, permission};
 use crate::machine;
 use crate::machine::isolated::{Entry, door};
 use latido_model::{
     cell::{NiceBy, Scheduling},
-    record::ThreadEvidence,
+    record::{CoreCounts, ThreadEvidence},
 };
 use latido_sys::{
     Errno, clock, memory,
@@ -25,6 +25,10 @@ pub struct PreparedThread {
     refused: Option<String>,
     schedstat: Option<SchedStatFile>,
     before: Used,
+    /// The membership of a core beside the kernel.
+    core: Option<OutOfBand>,
+    /// What the core counted in the loop.
+    counted: Option<CoreCounts>,
 }
 
 #[derive(Default)]
@@ -55,10 +59,20 @@ pub fn prepare(thread: u32, cpu: Option<u32>, allowed: &[u32], helper: bool, ent
         refused: locked.or(refused),
         schedstat: SchedStatFile::open().ok(),
         before: Used::default(),
+        core: None,
+        counted: None,
     }
 }
 
 impl PreparedThread {
+    /// Lets the thread enter the core that its scheduling names. The dry run needs that already.
+    pub fn enter(&mut self, scheduling: Option<Scheduling>) {
+        match OutOfBand::enter(scheduling) {
+            Ok(core) => self.core = core,
+            Err(error) => _ = self.refused.get_or_insert(format!("{error:#}")),
+        }
+    }
+
     /// Sets the policy, as the last step before the loop. From now on the thread may not disturb itself. `refused` receives the first
     /// refusal before the loop, so that a checkpoint contains it too.
     #[inline(never)]
@@ -71,6 +85,9 @@ impl PreparedThread {
             refused(why);
         }
         self.count();
+        if let Some(core) = &mut self.core {
+            core.begin();
+        }
     }
 
     /// Starts to count what the thread uses. A thread with work left between policy and loop calls it again.
@@ -83,7 +100,13 @@ impl PreparedThread {
         self.before.cpu_ns = clock::thread_cpu_ns();
     }
 
-    /// Returns what the loop used.
+    /// Reads what the core counted, and leaves it. Any other call after the loop, a frozen trace too, would be a switch to in-band.
+    #[inline(never)]
+    pub fn leave_core(&mut self) {
+        self.counted = self.core.take().and_then(OutOfBand::end);
+    }
+
+    /// Returns what the loop used. Before that, the thread leaves the core.
     #[inline(never)]
     pub fn finish(self) -> ThreadEvidence {
         // The counters are read first: a page fault from reading a file must not count as one of the loop.
@@ -106,6 +129,7 @@ impl PreparedThread {
             cpu_ns: cpu_ns.saturating_sub(self.before.cpu_ns),
             run_delay_ns: since(self.run_delay_ns(), self.before.run_delay_ns),
             migrations: since(migrations(), self.before.migrations),
+            core: self.counted,
             ..self.evidence
         }
     }

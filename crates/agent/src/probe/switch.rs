@@ -100,6 +100,8 @@ impl Probe for SwitchProbe {
             Scheduling::Other { .. }
             | Scheduling::Batch { .. }
             | Scheduling::Idle
+            | Scheduling::Evl { .. }
+            | Scheduling::Cobalt { .. }
             | Scheduling::Unknown
             | Scheduling::Own => {}
         }

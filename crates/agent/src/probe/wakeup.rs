@@ -1,6 +1,6 @@
 //! `wakeup`: how late a periodic thread runs after its timer, every slot accounted for.
 
-use crate::measure::{Def, Interval, Measurand, Probe, Quantity, Stage, with_defaults};
+use crate::measure::{Def, Interval, Measurand, Probe, Quantity, Stage, out_of_band, with_defaults};
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{
     cell::{Cell, Scheduling},
@@ -171,6 +171,15 @@ impl WakeupProbe {
             WaitBy::Deadline => Means::Deadline,
         })
     }
+
+    /// Creates what a thread waits with that a core beside the kernel schedules.
+    fn means_out_of_band(&self) -> Result<Means> {
+        let member = out_of_band::own()?;
+        Ok(match self.by {
+            WaitBy::Timerfd => Means::OutOfBandTimer(member.timer().context("cannot make a timer of the core")?),
+            _ => Means::OutOfBand(member),
+        })
+    }
 }
 
 impl Probe for WakeupProbe {
@@ -181,6 +190,15 @@ impl Probe for WakeupProbe {
             .every(self.period)
             .counted_by("cycles", self.cycles)
             .expected(Ns(self.period.0.saturating_mul(self.cycles)))
+    }
+
+    fn out_of_band(&self) -> Result<()> {
+        ensure!(
+            matches!(self.by, WaitBy::Nanosleep | WaitBy::Timerfd),
+            "a core beside the kernel has no POSIX timer for latido and no deadline policy: use by=nanosleep or by=timerfd"
+        );
+        ensure!(self.clock == SleepClock::Monotonic, "latido sleeps out of band only on the clock `monotonic`");
+        Ok(())
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {
@@ -228,8 +246,9 @@ impl Probe for WakeupProbe {
                 phase: self.phase.of_thread(stage.cell.seed, thread),
             };
             let (stop, probe) = (stage.stop(), self.clone());
+            let is_out_of_band = stage.cell.scheduling.core().is_some();
             stage.thread(cpu, series, move || {
-                let means = probe.means();
+                let means = if is_out_of_band { probe.means_out_of_band() } else { probe.means() };
                 if let Ok(means) = &means {
                     wakeup::rehearse(means, &mut recorder, after_overrun.as_mut());
                 }

@@ -79,7 +79,7 @@ fn complete(cell: &mut Cell) -> Result<(Box<dyn Probe>, CpuSet)> {
         latido_model::cell::SCHEMA
     );
     let probe = registry::build("probe", probe::PROBES, &cell.probe)?;
-    probe.check(cell)?;
+    probe.admit(cell)?;
     cell.probe.options = probe.options();
     for item in &mut cell.load.items {
         item.options = registry::build("load", LOADS, item)?.options();

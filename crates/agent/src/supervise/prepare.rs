@@ -9,7 +9,7 @@ use crate::{
     load::{self, LOADS},
     loading::{Surroundings, running::is_own},
     machine::{self, Root},
-    measure::Wanted,
+    measure::{Wanted, out_of_band},
     probe::{self, PROBES},
     program,
     setting::{Tuning, apply::possible},
@@ -18,7 +18,7 @@ use crate::{
 use anyhow::{Context, Result, ensure};
 use latido_model::{
     catalogue::Catalogue,
-    cell::{Cell, Item},
+    cell::{Cell, Item, Scheduling},
     check::{Point, Severity},
     cpus::CpuSet,
     protocol::{Phase, Ready, Reply},
@@ -115,7 +115,17 @@ fn skips(cells: &[Cell]) -> Vec<Option<String>> {
             lack
         }
     };
-    cells.iter().map(|cell| cell.tuning.items.iter().find_map(&mut refused).or_else(|| lacking(&cell.probe))).collect()
+    let each = cells.iter().map(|cell| {
+        let tuning = cell.tuning.items.iter().find_map(&mut refused);
+        tuning.or_else(|| lacking(&cell.probe)).or_else(|| core(cell.scheduling))
+    });
+    each.collect()
+}
+
+/// Returns why no core of this machine can schedule a cell's threads; `None` if one can, or if the kernel schedules them.
+fn core(scheduling: Scheduling) -> Option<String> {
+    let error = out_of_band::installed(scheduling.core()?).err()?;
+    Some(format!("policy `{scheduling}`: {error:#}"))
 }
 
 /// Returns what a probe needs that this kernel lacks.

@@ -4,6 +4,7 @@ mod boot;
 mod cache;
 mod cstates;
 mod frequency;
+mod gravity;
 pub mod irq_priority;
 pub mod irqs;
 pub mod isolate;
@@ -47,6 +48,7 @@ pub const TUNINGS: &[Def<dyn Tuning>] = &[
     nic::DEF,
     knobs::PRINTK,
     resume_latency::DEF,
+    gravity::DEF,
     boot::DEF,
 ];
 

@@ -13,6 +13,11 @@ pub const ARM: &str = include_str!("arm-4-cpus.txt");
 /// Two sockets with two cores of two threads each, a memory node per socket, interrupt handlers in threads.
 pub const SERVER: &str = include_str!("server-2-sockets.txt");
 
+/// A guest with one CPU and the core EVL, ABI 36; only the files that tell a kernel and its core.
+pub const EVL: &str = include_str!("evl.txt");
+/// A guest with one CPU and the core Cobalt 3.3.1; only the files that tell a kernel and its core.
+pub const COBALT: &str = include_str!("cobalt.txt");
+
 /// Makes a directory for a recorded machine, in memory if possible: a machine is a thousand files.
 pub fn directory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()

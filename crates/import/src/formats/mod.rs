@@ -21,7 +21,9 @@ pub(crate) mod ndjson;
 mod oslat;
 mod oslat_json;
 mod pair_tests;
-mod rtai;
+mod rtai_latency;
+mod rtai_preempt;
+mod rtai_switches;
 mod rteval;
 mod rtla_osnoise_hist;
 mod rtla_osnoise_top;
@@ -61,7 +63,9 @@ pub const IMPORTS: &[Format] = &[
     xenomai_plot::FORMAT,
     latmus::FORMAT,
     latmus_screen::FORMAT,
-    rtai::FORMAT,
+    rtai_latency::FORMAT,
+    rtai_preempt::FORMAT,
+    rtai_switches::FORMAT,
     rteval::FORMAT,
     hgrm::FORMAT,
     hlog::FORMAT,

@@ -1,12 +1,12 @@
 //! `xenomai-latency`: Xenomai's `latency`: its summary, and with `-h` the distribution.
 
-use super::{latmus, rtai};
+use super::latmus;
 use crate::{
     args::Args,
     doubt::{Doubt, Figure},
     format::{Asked, Format},
     imported::{Bin, Ending, Finding, Imported, Interval, Series, Severity},
-    rtla,
+    rtai, rtla,
     samples::decimal,
     text::{self, TORN, lines, many, plain, shown},
 };
@@ -23,7 +23,7 @@ const BUCKET: i64 = 1000;
 
 fn recognise(bytes: &[u8]) -> bool {
     !latmus::is_screen(bytes)
-        && !rtai::is(bytes)
+        && !rtai::is_any(bytes)
         && lines(bytes).any(|(_, line)| {
             let line = plain(line);
             [&b"RTS|"[..], b"RTD|", b"RTH|"].iter().any(|mark| line.trim_ascii_start().starts_with(mark))

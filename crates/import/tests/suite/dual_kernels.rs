@@ -1,4 +1,4 @@
-//! Real outputs of Xenomai's latency, EVL's latmus and RTAI's latency.
+//! Real outputs of Xenomai's latency and EVL's latmus.
 
 use crate::{
     common::{doubts, import, sample},
@@ -118,24 +118,6 @@ fn latmus_of_old_and_on_a_console() {
     let alone = of(screen.as_bytes(), None, None).unwrap();
     assert_eq!((alone.tool.as_str(), alone.series[0].max, alone.series[0].cpu), ("latmus", ns(10_100), Some(1)));
     assert!(matches!(alone.ending, Ending::Interrupted(_)) && alone.policy.as_deref() == Some("fifo 90"));
-}
-
-/// RTAI's table has whole ns and other columns. The last line has the extremes of the run, but its mean covers only one second.
-#[test]
-fn rtai() {
-    let all = import("xenomai/rtai-kernel.txt", "");
-    let own = &all.series[0];
-    assert_eq!((all.tool.as_str(), own.min, own.max, own.mean), ("RTAI latency", ns(-35_125), ns(63_125), None));
-    assert_eq!((own.count, own.facts["period_ns"], own.facts["overruns"]), (None, 1_000_000, 0));
-    let text = text("xenomai/rtai-kernel.txt");
-    // The RTD lines alone, as in a bug report.
-    let lines: String = text.lines().filter(|line| line.starts_with("RTD")).map(|line| format!("> {line}\n")).collect();
-    assert_eq!(of(lines.as_bytes(), None, None).unwrap().series[0].max, own.max);
-    let twice = of(format!("{text}{text}").as_bytes(), None, None).unwrap_err();
-    assert!(format!("{twice:#}").contains("line 22: a second run: keep one run per file"), "{twice:#}");
-    let cut = of(&text.as_bytes()[..text.len() - 3], None, None).unwrap();
-    assert_eq!(cut.series[0].max, ns(24_400));
-    assert!(matches!(cut.ending, Ending::Interrupted(_)));
 }
 
 /// A console of latmus with its summary, and one with a second run below it.

@@ -7,6 +7,7 @@ mod cyclictest;
 mod dual_kernels;
 mod others;
 mod rt_tests;
+mod rtai;
 mod rtla;
 mod samples;
 mod torn;

@@ -10,8 +10,9 @@ fn read(format: &Format, bytes: &[u8]) -> Option<Imported> {
 }
 
 /// Formats without an end mark: a file that is cut between two lines or records looks like a shorter complete file.
-const ENDLESS: [&str; 8] = [
+const ENDLESS: [&str; 9] = [
     "rtai-latency",
+    "rtai-preempt",
     "hlog",
     "csv",
     "ndjson",

@@ -1,11 +1,16 @@
 //! `latido completions`: the script that a shell needs to complete latido's words, and the words themselves.
 
 use super::{Cli, known};
-use crate::{lab::kernel, output::write_out, store};
+use crate::{
+    lab::{kernel, own},
+    output::write_out,
+    store,
+};
 use anyhow::{Context, Result};
 use clap::CommandFactory;
 use clap_complete::{
-    CompletionCandidate,
+    CompletionCandidate, PathCompleter,
+    engine::ValueCompleter,
     env::{EnvCompleter, Shells},
 };
 use latido_model::{
@@ -105,7 +110,9 @@ pub fn metrics(word: &OsStr) -> Vec<CompletionCandidate> {
     beginning(word, ["min", "mean", "sd", "max", "p50", "p90", "p99", "p99.9", "p99.99", "missed", "above100us"])
 }
 
-/// Kernels of the laboratory.
+/// Kernels of the laboratory and the user's own; else files, of which a kernel's name may be the path.
 pub fn kernels(word: &OsStr) -> Vec<CompletionCandidate> {
-    beginning(word, kernel::SHIPPED.iter().map(|(name, _)| *name))
+    let own = own::directory().map(|directory| own::names(&directory)).unwrap_or_default();
+    let named = beginning(word, kernel::SHIPPED.iter().map(|(name, _)| (*name).to_owned()).chain(own));
+    if named.is_empty() { PathCompleter::any().complete(word) } else { named }
 }

@@ -60,10 +60,10 @@ pub struct Args {
     /// The work of each period must be done within this time, for example 100us: PASS or FAIL
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text, help_heading = JUDGING)]
     pub deadline: Option<String>,
-    /// Policy of the measuring threads: fifo, rr, other, batch, idle, deadline[:runtime=T,deadline=T,period=T] [default: fifo]
+    /// Policy of the measuring threads: fifo, rr, other, batch, idle, deadline[:runtime=T,deadline=T,period=T], evl, cobalt [default: fifo]
     #[arg(long, value_name = "POLICY", add = ArgValueCompleter::new(completions::policies), allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT)]
     pub policy: Option<String>,
-    /// Priority under fifo or rr, 1 to 99 [default: 80]
+    /// Priority under fifo, rr, evl or cobalt, 1 to 99 [default: 80]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT)]
     pub prio: Option<String>,
     /// Nice value under policy other, -20 to 19
@@ -128,7 +128,7 @@ pub struct Args {
     pub seed: Option<u64>,
     #[arg(long, value_name = "TARGET", help = known::targets(), value_parser = known::target, help_heading = WHAT)]
     pub on: Option<String>,
-    /// Kernels to boot and compare in the laboratory (--on lab): names from `latido lab kernels`, or path/to/vmlinuz[:BOOT PARAMETERS]
+    /// Kernels to boot and compare in the laboratory (--on lab): names from `latido lab kernels`, path/to/KERNEL.toml, or path/to/vmlinuz[:BOOT PARAMETERS]
     #[arg(long, value_name = "KERNEL", add = ArgValueCompleter::new(completions::kernels), value_parser = words::text, help_heading = PLANS, hide_short_help = true)]
     pub kernel: Vec<String>,
     /// Treat the running kernel as this kernel of the plan, whatever it reports: kernel=rt

@@ -3,7 +3,14 @@
 use super::{Usage, assemble, flags, gauge, lab_bisect};
 use crate::{
     host::{self, options::How},
-    lab::{board, board::MULTI_CPU, build, fetch, kernel},
+    lab::{
+        board,
+        board::MULTI_CPU,
+        build, fetch,
+        kernel::{Kernel, Origin, Source},
+        kernels::{self, named},
+        own,
+    },
     output::{tell, write_out},
 };
 use anyhow::{Context, Result, ensure};
@@ -29,7 +36,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Clone, Debug)]
 enum What {
-    /// The kernels that it can boot
+    /// The kernels that it can boot, and your own
     Kernels,
     /// Fetch kernels into the cache, or newer versions of them; nothing is installed
     Fetch {
@@ -53,7 +60,7 @@ enum What {
 /// A usage error, a kernel that is not available, or whatever ends a run.
 pub fn run(args: Args) -> Result<u8> {
     match args.what {
-        What::Kernels => kernels(),
+        What::Kernels => listed(),
         What::Fetch { kernels } => fetched(&kernels),
         What::Build { kernels } => built(&kernels),
         What::Verify(args) => verify(*args),
@@ -61,12 +68,16 @@ pub fn run(args: Args) -> Result<u8> {
     }
 }
 
-fn kernels() -> Result<u8> {
+fn listed() -> Result<u8> {
+    write_out(&list(&kernels::all()?, own::directory().as_deref())?)
+}
+
+/// Returns the list of these kernels and of the boards. The user's own kernels come from this directory.
+fn list(all: &[Kernel], directory: Option<&Path>) -> Result<String> {
+    let (own, shipped): (Vec<_>, Vec<_>) = all.iter().partition(|one| matches!(one.origin, Origin::Own { .. }));
     let mut text = String::new();
-    for kernel in kernel::shipped()? {
-        let also =
-            if kernel.stands_for.is_empty() { String::new() } else { format!(" [{}]", kernel.stands_for.join(", ")) };
-        writeln!(text, "{:<22} {}{also}", kernel.name, kernel.about)?;
+    for kernel in shipped {
+        writeln!(text, "{}", line(kernel))?;
     }
     text.push_str(
         "\nlatido builds the kernels `built-...` for 64-bit ARM too; add -arm64 to the name: built-rt-arm64\n",
@@ -75,14 +86,28 @@ fn kernels() -> Result<u8> {
     for board in board::shipped()? {
         writeln!(text, "{:<22} {}", board.name, board.about)?;
     }
+    if let Some(directory) = directory {
+        let there = if own.is_empty() { "; there is none" } else { ":" };
+        writeln!(text, "\nYour own kernels; the file NAME.toml in {} is the kernel NAME{there}", directory.display())?;
+    }
+    for kernel in own {
+        writeln!(text, "{} ({})", line(kernel), kernel.origin.shown())?;
+    }
     text.push_str("\nIn brackets: names of the studies' systems that a kernel stands in for. In a plan: target = [\"lab\"], kernel = [...]\n");
-    write_out(&text)
+    Ok(text)
+}
+
+/// Returns the line of a kernel in a list.
+fn line(kernel: &Kernel) -> String {
+    let also =
+        if kernel.stands_for.is_empty() { String::new() } else { format!(" [{}]", kernel.stands_for.join(", ")) };
+    format!("{:<22} {}{also}", kernel.name, kernel.about)
 }
 
 fn fetched(names: &[String]) -> Result<u8> {
-    let all: Vec<kernel::Kernel> = match names {
-        [] => kernel::shipped()?.into_iter().filter(|one| one.build.is_none()).collect(),
-        names => names.iter().map(|name| kernel::named(name)).collect::<Result<_>>()?,
+    let all: Vec<Kernel> = match names {
+        [] => kernels::all()?.into_iter().filter(|one| one.debian.is_some()).collect(),
+        names => names.iter().map(|name| named(name)).collect::<Result<_>>()?,
     };
     let mut text = String::new();
     let mut known = BTreeMap::new();
@@ -101,8 +126,8 @@ fn fetched(names: &[String]) -> Result<u8> {
 fn built(names: &[String]) -> Result<u8> {
     let mut text = String::new();
     for name in names {
-        let kernel = kernel::named(name)?;
-        let kernel::Source::Build(recipe) = kernel.source()? else {
+        let kernel = named(name)?;
+        let Source::Build(recipe) = kernel.source()? else {
             return Err(Usage::new(format!(
                 "latido does not build the kernel `{name}` but fetches it: latido lab fetch {name}"
             ))
@@ -134,7 +159,7 @@ fn verify(args: flags::Args) -> Result<u8> {
         return Err(Usage::new(format!("{several} uses the host's time, which differs in each run")).into());
     }
     if plan.groups.iter().flat_map(|group| &group.kernel).all(|kernel| kernel == RUNNING) {
-        let names: Vec<String> = kernel::shipped()?.into_iter().map(|kernel| kernel.name).collect();
+        let names: Vec<String> = kernels::all()?.into_iter().map(|kernel| kernel.name).collect();
         return Err(Usage::new(format!(
             "no kernel is named: name a probe and the kernel to boot, `latido lab verify wakeup -d 300ms --kernel 6.12-rt`, or a \
              plan that has its kernels, `latido lab verify three-kernels`; the kernels are {}",
@@ -181,4 +206,28 @@ fn measured(plan: &Plan, store: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
         }
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The list shows each of the user's kernels with its file, and says where such files belong if there is none.
+    #[test]
+    fn own_kernels_are_listed_with_their_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let told =
+            |all: &[Kernel]| list(all, Some(dir.path())).unwrap().replace(&dir.path().display().to_string(), "DIR");
+        let none = told(&kernels::all_with(Some(dir.path())).unwrap());
+        assert!(none.contains("in DIR is the kernel NAME; there is none\n"), "{none}");
+        assert!(
+            none.starts_with("6.12-none              Debian's 6.12 without forced preemption [no-preempt]\n"),
+            "{none}"
+        );
+        let text = "about = \"6.6 with EVL\"\narch = \"x86_64\"\nimage = \"i\"\ncore = \"evl\"\n";
+        fs::write(dir.path().join("my-evl.toml"), text).unwrap();
+        let one = told(&kernels::all_with(Some(dir.path())).unwrap());
+        let line = "is the kernel NAME:\nmy-evl                 6.6 with EVL (DIR/my-evl.toml)\n";
+        assert!(one.contains(line), "{one}");
+    }
 }

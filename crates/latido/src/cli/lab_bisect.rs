@@ -3,7 +3,7 @@
 use super::{Usage, assemble, flags};
 use crate::{
     host::{self, options::How},
-    lab::kernel,
+    lab::kernels::named,
     output::{tell, write_out},
 };
 use anyhow::{Context, Result, bail, ensure};
@@ -49,7 +49,7 @@ pub fn run(args: Args) -> Result<u8> {
     let kernels = between(&args.kernels, &args.good, &args.bad)?;
     // latido finds every possible fault of the command before the first boot.
     for name in &kernels {
-        kernel::named(name)?;
+        named(name)?;
         plan(&args, name)?;
     }
     let found = search(kernels.len(), |at| {

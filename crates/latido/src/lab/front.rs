@@ -65,8 +65,9 @@ pub fn open(kernel: Kernel, fetched: Fetched) -> Result<UnixStream> {
     };
     let vmlinuz = unpack::kernel(vmlinuz).with_context(|| format!("the kernel {}", fetched.vmlinuz.display()))?;
     let modules = modules::of(fetched.tree.as_deref(), &kernel.board.modules)?;
-    let (stop, jobs, changed) = (AtomicBool::new(false), Mutex::default(), Condvar::new());
-    let lab = Arc::new(Lab { kernel, fetched, vmlinuz, modules, about, images: Mutex::default(), stop, jobs, changed });
+    let (stop, noted) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (images, jobs, changed) = (Mutex::default(), Mutex::default(), Condvar::new());
+    let lab = Arc::new(Lab { kernel, fetched, vmlinuz, modules, about, images, stop, noted, jobs, changed });
     let (asked, requests) = channel();
     let hearing = Arc::clone(&lab);
     let from = ours.try_clone().context("a stream to the laboratory")?;
@@ -92,6 +93,8 @@ struct Lab {
     images: Mutex<BTreeMap<Vec<Brought>, (Image, Emulated)>>,
     /// Whether the session requested an end of the running work.
     stop: AtomicBool,
+    /// Whether the session got the note about the kernel.
+    noted: AtomicBool,
     jobs: Mutex<Jobs>,
     changed: Condvar,
 }
@@ -304,6 +307,14 @@ impl Lab {
         self.changed.notify_all();
     }
 
+    /// Passes on a note about the kernel once: each of its guests gives the same note.
+    fn note(&self, note: Option<String>, voice: &mut Writer<UnixStream>) -> Result<()> {
+        match note {
+            Some(message) if !self.noted.swap(true, Ordering::Relaxed) => Ok(voice.send(&Reply::Note { message })?),
+            _ => Ok(()),
+        }
+    }
+
     /// Waits for a guest's answers and passes on those to its request of this number.
     fn pass_on(&self, requests: &[Request], number: usize, voice: &mut Writer<UnixStream>) -> Result<EndStatus> {
         let since = Instant::now();
@@ -345,7 +356,10 @@ impl Lab {
                 }
                 Message::Reply(reply) => {
                     if let Reply::Record(record) = &reply {
-                        refused = self.kernel.granted(record.machine.preemption.as_ref()).err();
+                        match self.kernel.granted(&record.machine) {
+                            Ok(note) => self.note(note, voice)?,
+                            Err(why) => refused = Some(why),
+                        }
                     }
                     if refused.is_none() {
                         voice.send(&reply)?;

@@ -12,6 +12,10 @@ use std::{
 /// How much processor time a guest may take besides its cell, s, and how much per second of the cell. Emulation takes five to fifty.
 const PATIENCE: (u64, u64) = (300, 120);
 
+/// How much processor time a guest that only answers may take for each cell that it is asked about, s. It measures nothing, so that the
+/// length of the cells does not matter.
+const PATIENCE_ANSWER: u64 = 5;
+
 /// The guests to boot, in the order of their requests.
 #[derive(Default)]
 pub(super) struct Jobs {
@@ -97,12 +101,18 @@ pub(super) fn job(requests: Vec<Request>, cells: &[&Cell], cpus: u32) -> Result<
             );
         }
     }
-    let lengths = cells.iter().map(|cell| cell.conditions.duration.0 / 1_000_000_000 + 1);
-    let seconds = lengths.fold(0, u64::saturating_add);
     let member = cells.first().map_or(Member { offset_ns: 0, padding: 0 }, |cell| Member::of(cell.seed));
-    let within = Duration::from_secs(PATIENCE.0.saturating_add(PATIENCE.1.saturating_mul(seconds)));
-    let within = latido_agent::fault::guest_patience().unwrap_or(within);
+    let within = latido_agent::fault::guest_patience().unwrap_or_else(|| patience(is_measuring(&requests), cells));
     Ok(Job { requests, member, programs: programs.into_iter().collect(), within })
+}
+
+/// Returns how much processor time a guest may take that measures these cells, or only answers what it can measure of them.
+fn patience(measures: bool, cells: &[&Cell]) -> Duration {
+    let each = |cell: &&Cell| match measures {
+        true => PATIENCE.1.saturating_mul(cell.conditions.duration.0 / 1_000_000_000 + 1),
+        false => PATIENCE_ANSWER,
+    };
+    Duration::from_secs(cells.iter().map(each).fold(PATIENCE.0, u64::saturating_add))
 }
 
 #[cfg(test)]
@@ -127,6 +137,18 @@ mod tests {
         assert!(short("wakeup", 500, 100));
         assert!(!short("wakeup", 501, 100) && !short("wakeup", 500, 501));
         assert!(!short("compute", 500, 100), "it ends after a number of samples");
+    }
+
+    /// A guest that hangs ends after a bounded time. Before it measures, the length of the cells does not count: an agent that hangs there
+    /// ends after minutes also where the plan measures for hours.
+    #[test]
+    fn a_guest_that_only_answers_has_little_time() {
+        let mut cell = sample::cell();
+        cell.conditions.duration = Ns::from_millis(3_600_000);
+        let cells = vec![&cell; 20];
+        assert_eq!(patience(false, &cells), Duration::from_secs(300 + 20 * 5));
+        assert_eq!(patience(false, &[]), Duration::from_secs(300));
+        assert_eq!(patience(true, &cells[..1]), Duration::from_secs(300 + 120 * 3_601));
     }
 
     /// A guest contains the programs that the load itself starts, but no compiler.

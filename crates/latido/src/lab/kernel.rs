@@ -1,19 +1,18 @@
-//! Kernels as data: `kernels/*.toml`, one file per kernel and one line each in [`SHIPPED`].
+//! Kernels as data: `kernels/*.toml`, one file per kernel and one line each in [`SHIPPED`]. A user's own kernels are files of the same
+//! form ([`super::own`]).
 
-use super::{
-    arch::Arch,
-    board::{self, Board},
-    recipe::Recipe,
-    sealed,
-};
+use super::{arch::Arch, board::Board, recipe::Recipe, sealed};
 use anyhow::{Context, Result, bail, ensure};
-use latido_agent::machine::BOOT_PARAMETER;
 use latido_model::{
-    machine::{Model, Preemption},
-    suggest::nearest,
+    machine::{CoreKind, Model},
+    plan::source::{Place, Problem, Source as Text},
 };
 use serde::Deserialize;
-use std::{io::Read, path::PathBuf};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
+use toml::de::DeTable;
 
 /// A kernel that the laboratory can boot.
 #[derive(Clone, Debug, Deserialize)]
@@ -44,9 +43,43 @@ pub struct Kernel {
     /// The preemption model that it must have; `None` for any.
     #[serde(default)]
     pub preemption: Option<Model>,
+    /// The real-time core that it must have; `None` for any or none.
+    #[serde(default)]
+    pub core: Option<CoreKind>,
     /// What its guest has besides the ports: machine, devices, modules.
     #[serde(default)]
     pub board: Board,
+    /// The file that describes it.
+    #[serde(skip)]
+    pub origin: Origin,
+}
+
+/// The file that describes a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// None: the user named a package or a kernel's file.
+    #[default]
+    Typed,
+    /// One that comes with latido, by its path in latido's source.
+    Shipped(String),
+    /// One of the user.
+    Own {
+        /// Its path.
+        file: PathBuf,
+        /// The place of its key `image`, if it has one.
+        image: Option<Place>,
+    },
+}
+
+impl Origin {
+    /// Returns the path of the file as errors and lists show it; empty if there is none.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Typed => String::new(),
+            Self::Shipped(file) => file.clone(),
+            Self::Own { file, .. } => file.display().to_string(),
+        }
+    }
 }
 
 /// Where a kernel comes from.
@@ -55,7 +88,7 @@ pub enum Source<'a> {
     /// The newest Debian package of this pattern.
     Debian(&'a str),
     /// A file.
-    Image(&'a std::path::Path),
+    Image(&'a Path),
     /// Built from a source.
     Build(&'a Recipe),
 }
@@ -90,70 +123,40 @@ pub(crate) const SHIPPED: &[(&str, &str)] = &[
 /// # Errors
 /// None in practice: a test reads them.
 pub fn shipped() -> Result<Vec<Kernel>> {
-    SHIPPED.iter().map(|(name, text)| read(name, text)).collect()
+    let read = |(name, text): &(&str, &str)| {
+        let file = format!("kernels/{name}.toml");
+        Ok(Kernel { origin: Origin::Shipped(file.clone()), ..read(name, &file, text)?.0 })
+    };
+    SHIPPED.iter().map(read).collect()
 }
 
-fn read(name: &str, text: &str) -> Result<Kernel> {
-    let mut kernel: Kernel = toml::from_str(text).with_context(|| format!("the kernel `{name}`"))?;
-    kernel.name = name.into();
-    kernel.source()?;
-    Ok(kernel)
-}
-
-/// Returns the kernel with this name, one that stands in for it, a package (`linux-image-...[:BOOT PARAMETERS]`), or a file, with the
-/// boards after its name: `6.12-rt+net`.
+/// Reads a kernel from the text of a file. Also returns the places of its keys, for later complaints.
 ///
 /// # Errors
-/// There is no such kernel; the error names the nearest.
-pub fn named(name: &str) -> Result<Kernel> {
-    // The one board that any kernel can have, even a user's own.
-    if let Some(plain) = name.strip_suffix(board::MULTI_CPU) {
-        let kernel = named(plain)?;
-        let board = kernel.board.clone().and(board::named(board::MULTI_CPU.trim_start_matches('+'))?)?;
-        return Ok(Kernel { name: name.into(), board, ..kernel });
-    }
-    if name.contains('/') {
-        return own(name);
-    }
-    if name.starts_with("linux-image-") {
-        let (package, append) = name.split_once(':').unwrap_or((name, ""));
-        return Ok(Kernel { debian: Some(package.into()), ..Kernel::of_ones_own(name, append) });
-    }
-    // A kernel's name may contain the sign itself (`rt+rcu`). The longest part that is a kernel's name counts, and boards follow it.
-    let words: Vec<&str> = name.split('+').collect();
-    let parts = (1..=words.len()).rev().filter_map(|count| words.split_at_checked(count));
-    let mut found = parts.filter_map(|(base, boards)| Some((plain(&base.join("+")).ok()?, boards)));
-    let Some((mut kernel, boards)) = found.next() else { return plain(words.first().copied().unwrap_or_default()) };
-    kernel.board = boards.iter().try_fold(kernel.board, |all, word| all.and(board::named(word)?))?;
-    kernel.name = name.into();
-    Ok(kernel)
-}
-
-/// The ending of a kernel's name that latido builds for 64-bit ARM.
-const ARM64: &str = "-arm64";
-
-fn plain(name: &str) -> Result<Kernel> {
-    let all = shipped()?;
-    let find = |name: &str| all.iter().find(|one| one.name == name || one.stands_for.iter().any(|other| other == name));
-    let built = |name: &str| find(name).filter(|one| one.build.is_some());
-    match (find(name), name.strip_suffix(ARM64).and_then(built)) {
-        (Some(kernel), _) => Ok(kernel.clone()),
-        (None, Some(kernel)) => Ok(Kernel {
-            name: name.into(),
-            about: format!("{}, for 64-bit ARM", kernel.about),
-            arch: Arch::Aarch64,
-            ..kernel.clone()
-        }),
-        (None, None) => {
-            let names = all.iter().flat_map(|one| [&one.name].into_iter().chain(&one.stands_for)).map(String::as_str);
-            let studies: Vec<&str> = all.iter().flat_map(|one| &one.stands_for).map(String::as_str).collect();
-            bail!(
-                "the laboratory has no kernel `{name}`{}; `latido lab kernels` lists them, and of the studies' systems it has {}",
-                nearest(name, names),
-                studies.join(", ")
-            )
+/// What is wrong in the file, and its line.
+pub(super) fn read(name: &str, file: &str, text: &str) -> Result<(Kernel, impl Fn(&str) -> Place + use<>), Problem> {
+    let source = Text::file(file, text);
+    let remedy = "docs/lab.md has the keys of a kernel's file";
+    let wrong = |error: toml::de::Error| {
+        let message = format!("{}; {remedy}", error.message().replace('\n', " "));
+        match error.span() {
+            Some(span) => source.problem(span, message),
+            None => Place::whole(file).problem(message),
         }
+    };
+    let keys = DeTable::parse(text).map_err(wrong)?;
+    let mut kernel: Kernel = toml::from_str(text).map_err(wrong)?;
+    let spans = keys.get_ref().iter().map(|(key, _)| (key.get_ref().to_string(), source.place(key.span())));
+    let spans: Vec<(String, Place)> = spans.collect();
+    let whole = Place::whole(file);
+    let place = move |key: &str| spans.iter().find(|(known, _)| known == key).map_or(&whole, |(_, at)| at).clone();
+    kernel.name = name.into();
+    if let Err(error) = kernel.source() {
+        let named = [("debian", kernel.debian.is_some()), ("image", kernel.image.is_some()), ("build", true)];
+        let second = named.into_iter().filter(|(_, is_there)| *is_there).nth(1).map_or("", |(key, _)| key);
+        return Err(place(second).problem(error.to_string()));
     }
+    Ok((kernel, place))
 }
 
 /// Returns the preemption model that the boot parameters request. If there are several, the last counts, as in the kernel
@@ -170,19 +173,29 @@ fn preempt(append: &str) -> Option<Model> {
 }
 
 /// Returns a user's own kernel: a file, with boot parameters after a colon.
-fn own(name: &str) -> Result<Kernel> {
+///
+/// # Errors
+/// The file cannot be a kernel.
+pub(super) fn vmlinuz(name: &str) -> Result<Kernel> {
     let (path, append) = name.split_once(':').unwrap_or((name, ""));
-    let mut head = Vec::new();
-    let file = sealed::file(path.as_ref()).context("the kernel")?;
-    file.take(4096).read_to_end(&mut head).with_context(|| format!("the kernel {path}"))?;
-    // The header of Documentation/arch/x86/boot.rst.
-    ensure!(head.get(0x202..0x206) == Some(b"HdrS"), "{path} is not a kernel for a PC (bzImage)");
+    image(Arch::X86_64, path.as_ref()).context("the kernel")?;
     Ok(Kernel { image: Some(path.into()), ..Kernel::of_ones_own(name, append) })
+}
+
+/// Refuses a file that cannot be a kernel of this architecture.
+fn image(arch: Arch, path: &Path) -> Result<()> {
+    let mut head = Vec::new();
+    let file = sealed::file(path)?;
+    file.take(4096).read_to_end(&mut head).with_context(|| format!("{}", path.display()))?;
+    // The header of Documentation/arch/x86/boot.rst. The images of other architectures have several forms.
+    let is_one = arch != Arch::X86_64 || head.get(0x202..0x206) == Some(b"HdrS");
+    ensure!(is_one, "{} is not a kernel for a PC (bzImage)", path.display());
+    Ok(())
 }
 
 impl Kernel {
     /// Returns a kernel without a source yet.
-    fn of_ones_own(name: &str, append: &str) -> Self {
+    pub(super) fn of_ones_own(name: &str, append: &str) -> Self {
         Self {
             name: name.into(),
             about: "a kernel of your own".into(),
@@ -193,8 +206,29 @@ impl Kernel {
             build: None,
             append: append.into(),
             preemption: preempt(append),
+            core: None,
             board: Board::default(),
+            origin: Origin::Typed,
         }
+    }
+
+    /// Returns its names: its own, and those of the systems for which it stands.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        [&self.name].into_iter().chain(&self.stands_for).map(String::as_str)
+    }
+
+    /// Returns the kernel, unless it is a user's own and the image that its file names cannot be one.
+    ///
+    /// # Errors
+    /// The image cannot be read, or is no kernel: a [`Problem`].
+    pub(super) fn bootable(self) -> Result<Self> {
+        if let (Some(path), Origin::Own { file, image: place }) = (&self.image, &self.origin)
+            && let Err(error) = image(self.arch, path)
+        {
+            let place = place.clone().unwrap_or_else(|| Place::whole(&file.display().to_string()));
+            return Err(place.problem(format!("the image: {error:#}; write the path of a kernel")).into());
+        }
+        Ok(self)
     }
 
     /// Returns where the kernel comes from.
@@ -209,70 +243,12 @@ impl Kernel {
             _ => bail!("the kernel `{}` must name one of `debian`, `image` and `build`", self.name),
         }
     }
-
-    /// Refuses a guest with another preemption model than the requested one: a kernel that lacks a mode silently boots with another. The
-    /// boot parameters do not count as evidence, since they are the request.
-    ///
-    /// # Errors
-    /// Both models; or the kernel does not report its model.
-    pub fn granted(&self, found: Option<&Preemption>) -> Result<()> {
-        let Some(wanted) = self.preemption else { return Ok(()) };
-        let found = found.filter(|found| found.source != BOOT_PARAMETER);
-        let Some(found) = found else {
-            bail!(
-                "latido requested preemption `{wanted}` of the kernel `{}`, which does not report what it has",
-                self.name
-            )
-        };
-        // A PREEMPT_RT kernel with a lazy mode counts as PREEMPT_RT in either mode.
-        let rt = found.model == Model::Rt && found.dynamic && matches!(wanted, Model::Full | Model::Lazy);
-        ensure!(
-            rt || wanted == found.model,
-            "latido requested preemption `{wanted}` of the kernel `{}`, which has `{}` (by {})",
-            self.name,
-            found.model,
-            found.source
-        );
-        Ok(())
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
-
-    /// latido can read every shipped kernel and board, and no two kernels share a name.
-    #[test]
-    fn shipped_kernels_are_read_and_told_apart() {
-        assert!(board::shipped().unwrap().iter().all(|board| !board.about.is_empty() && !board.name.is_empty()));
-        let all = shipped().unwrap();
-        let mut names: Vec<&String> =
-            all.iter().flat_map(|one| [&one.name].into_iter().chain(&one.stands_for)).collect();
-        let count = names.len();
-        names.sort();
-        names.dedup();
-        assert_eq!(names.len(), count);
-        assert_eq!(named("preempt-rt").unwrap().debian, named("6.12-rt").unwrap().debian);
-        assert_eq!(named("rt+rcu+net").unwrap().build, named("built-rt").unwrap().build);
-        let arm = named("built-rt-arm64+net").unwrap();
-        assert_eq!((arm.arch, &arm.build), (Arch::Aarch64, &named("built-rt").unwrap().build));
-        assert_eq!(named("rt+rcu-arm64").unwrap().arch, Arch::Aarch64);
-        assert!(named("6.12-none-arm64").is_err(), "Debian's kernels have names of their own");
-        assert!(named("6.12-nine").unwrap_err().to_string().contains("did you mean `6.12-none`"));
-    }
-
-    /// Boards after a kernel's name add up. Two machines are an error.
-    #[test]
-    fn boards_are_put_in_by_their_names() {
-        let kernel = named("preempt-rt+net+hpet").unwrap();
-        assert_eq!(kernel.name, "preempt-rt+net+hpet");
-        assert_eq!((kernel.board.devices.len(), kernel.board.machine.as_deref()), (2, Some("q35,hpet=on")));
-        assert_eq!((kernel.board.cpus(), named("preempt-rt+net+multi-cpu").unwrap().board.cpus()), (1, 2));
-        assert!(named("6.12-rt+multi-cpu+multi-cpu").unwrap_err().to_string().contains("the number of CPUs"));
-        assert!(named("6.12-rt+nut").unwrap_err().to_string().contains("did you mean `net`"));
-        assert!(named("6.12-rt+hpet+hpet").unwrap_err().to_string().contains("a machine each"));
-    }
 
     /// Each recipe is complete and has its own key. No part of a recipe takes back an option that another part of it requests, except the
     /// fragment `delay`, which turns on two options that the others turn off.
@@ -293,29 +269,5 @@ mod tests {
             let expected = if recipe.fragments.iter().any(|one| one == "delay") { 2 } else { 0 };
             assert_eq!(again.count(), expected, "{}", recipe.told());
         }
-    }
-
-    #[test]
-    fn a_mode_that_was_not_granted_is_refused() {
-        let lazy = named("6.12-lazy").unwrap();
-        let found = |model, source: &str| Preemption { model, dynamic: true, source: source.into() };
-        let granted =
-            |model, source: &str| lazy.granted(Some(&found(model, source))).map_err(|error| error.to_string());
-        assert_eq!(granted(Model::Lazy, "/sys/kernel/debug/sched/preempt"), Ok(()));
-        assert!(granted(Model::Voluntary, "the version string").unwrap_err().contains("has `voluntary`"));
-        assert!(granted(Model::Lazy, BOOT_PARAMETER).unwrap_err().contains("does not report"));
-        assert!(lazy.granted(None).unwrap_err().to_string().contains("does not report"));
-        let own = named("linux-image-6.12.1-amd64:quiet preempt=full preempt=none").unwrap();
-        let own = |model, dynamic| {
-            let found = Preemption { model, dynamic, source: "debugfs".into() };
-            own.granted(Some(&found)).is_ok()
-        };
-        assert!(
-            own(Model::None, true) && !own(Model::Full, true) && !own(Model::Rt, true),
-            "asked for by the last word"
-        );
-        let lazy_rt = Preemption { model: Model::Rt, dynamic: true, source: "debugfs".into() };
-        assert!(lazy.granted(Some(&lazy_rt)).is_ok());
-        assert!(named("6.12-rt-arm64").is_ok_and(|any| Kernel { preemption: None, ..any }.granted(None).is_ok()));
     }
 }

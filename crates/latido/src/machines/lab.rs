@@ -2,11 +2,14 @@
 
 use super::{Def, Target, Unavailable, session::Session};
 use crate::{
-    lab::{fetch, front, kernel, qemu},
+    lab::{fetch, front, kernels, qemu},
     stop::Stopped,
 };
 use anyhow::{Context, Result, ensure};
-use latido_model::cell::{LAB, lacks_kernel};
+use latido_model::{
+    cell::{LAB, lacks_kernel},
+    plan::source::Problem,
+};
 use std::sync::Arc;
 
 /// The list entry.
@@ -31,7 +34,11 @@ impl Target for Lab {
         if let Some(why) = lacks_kernel(LAB, kernel) {
             return Err(Unavailable::NotHad(why));
         }
-        let kernel = kernel::named(kernel).map_err(|error| Unavailable::NotHad(format!("{error:#}")))?;
+        // A plan may name a kernel that this latido does not have: latido skips its cells. The user must mend a file of their own.
+        let kernel = kernels::named(kernel).map_err(|error| match error.is::<Problem>() {
+            true => Unavailable::Failed(error),
+            false => Unavailable::NotHad(format!("{error:#}")),
+        })?;
         qemu::version(kernel.arch)?;
         let fetched = fetch::kernel(&kernel, false, crate::output::tell)?;
         let output = front::open(kernel, fetched)?;

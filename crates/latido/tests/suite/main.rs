@@ -55,6 +55,7 @@ mod measuring {
     mod looking_on;
     mod measure;
     mod memory;
+    mod out_of_band;
     mod periods;
     mod tasks;
     mod trace_ends;

@@ -1,6 +1,7 @@
 //! The machine: a snapshot that every record contains.
 
 mod config;
+mod core;
 mod cpu;
 mod emulated;
 mod limits;
@@ -10,6 +11,7 @@ mod realtime;
 mod rows;
 mod surroundings;
 
+pub use self::core::{Core, CoreKind};
 pub use config::{Cost, DEBUGGING, KernelConfig};
 pub use cpu::{Cpu, Isolation, none_or_list};
 pub use emulated::Emulated;
@@ -39,6 +41,9 @@ pub struct Machine {
     pub board: Option<String>,
     /// The preemption model in force.
     pub preemption: Option<Preemption>,
+    /// The real-time core beside the kernel; absent if the kernel has none, and in older records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub core: Option<Core>,
     /// The kernel's command line.
     pub command_line: Option<String>,
     /// The kernel's configuration.

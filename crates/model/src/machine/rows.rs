@@ -57,6 +57,7 @@ impl Machine {
             .config
             .as_ref()
             .map(|config| or_none(config.debugging().map(|(name, _)| name).collect::<Vec<_>>().join(" ")));
+        let core = self.core.as_ref().map(|core| format!(", with the core {core}")).unwrap_or_default();
         vec![
             ("host", or_unknown(Some(&self.hostname))),
             ("board", or_unknown(self.board.as_ref())),
@@ -64,7 +65,7 @@ impl Machine {
             ("kernel", or_unknown(Some(&self.kernel))),
             ("kernel version", or_unknown(self.kernel_version.as_ref())),
             ("architecture", or_unknown(self.architecture.as_ref())),
-            ("preemption", or_unknown(self.preemption.as_ref().map(|p| format!("{} ({})", p.model, p.source)))),
+            ("preemption", or_unknown(self.preemption.as_ref().map(|p| format!("{} ({}){core}", p.model, p.source)))),
             ("kernel command line", or_unknown(self.command_line.as_ref())),
             ("kernel configuration", or_unknown(self.config.as_ref().map(configuration))),
             ("tick", or_unknown(option("HZ").map(|hz| format!("{hz} Hz")))),

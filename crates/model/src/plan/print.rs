@@ -210,6 +210,8 @@ pub fn scheduling(scheduling: Scheduling) -> String {
         Scheduling::Own => "{ policy = \"own\" }".into(),
         Scheduling::Fifo { prio } => format!("{{ policy = \"fifo\", prio = {prio} }}"),
         Scheduling::Rr { prio } => format!("{{ policy = \"rr\", prio = {prio} }}"),
+        Scheduling::Evl { prio } => format!("{{ policy = \"evl\", prio = {prio} }}"),
+        Scheduling::Cobalt { prio } => format!("{{ policy = \"cobalt\", prio = {prio} }}"),
         Scheduling::Deadline { runtime, deadline, period } => format!(
             "{{ policy = \"deadline\", runtime = \"{runtime}\", deadline = \"{deadline}\", period = \"{period}\" }}"
         ),

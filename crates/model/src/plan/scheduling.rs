@@ -1,4 +1,5 @@
-//! The scheduling axis: a policy with exactly the parameters that the kernel has for it, see sched(7).
+//! The scheduling axis: a policy with exactly the parameters that the kernel has for it, see sched(7), or that a real-time core beside the
+//! kernel has.
 
 use super::{node::Node, source::Problem};
 use crate::{
@@ -14,6 +15,8 @@ pub const POLICIES: &[(&str, &[&str])] = &[
     ("batch", &["nice"]),
     ("idle", &[]),
     ("deadline", &["runtime", "deadline", "period"]),
+    ("evl", &["prio"]),
+    ("cobalt", &["prio"]),
 ];
 
 /// The default scheduling.
@@ -46,8 +49,9 @@ fn level(node: Node) -> Result<Scheduling, Problem> {
     let policy = policy_node.text("policy")?;
     let Some((_, own)) = POLICIES.iter().find(|(name, _)| *name == policy) else {
         let hint = nearest(policy, POLICIES.iter().map(|(name, _)| *name));
-        return Err(policy_node
-            .problem(format!("there is no policy `{policy}`{hint}: fifo, rr, other, batch, idle or deadline")));
+        return Err(policy_node.problem(format!(
+            "there is no policy `{policy}`{hint}: fifo, rr, other, batch, idle, deadline, evl or cobalt"
+        )));
     };
     if let Some(entry) = keys.entries().iter().find(|entry| entry.key != "policy" && !own.contains(&entry.key)) {
         let takes = if own.is_empty() { "nothing".into() } else { own.join(", ") };
@@ -73,6 +77,8 @@ fn level(node: Node) -> Result<Scheduling, Problem> {
         },
         "batch" => Ok(Scheduling::Batch { nice: nice()? }),
         "idle" => Ok(Scheduling::Idle),
+        "evl" => Ok(Scheduling::Evl { prio: prio()? }),
+        "cobalt" => Ok(Scheduling::Cobalt { prio: prio()? }),
         _ => {
             let runtime_node = keys.need("policy `deadline`", "runtime")?;
             let runtime = runtime_node.positive_time("runtime")?;

@@ -79,6 +79,9 @@ pub struct Evidence {
     /// Steps of CLOCK_REALTIME against CLOCK_MONOTONIC, checked some ten times per second; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_steps: Option<WallSteps>,
+    /// The real-time core that scheduled the measuring threads; absent if the kernel did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<super::CoreRecord>,
     /// How the kernel limited the measuring process's control groups to their CPU quotas; absent if none of them has a quota, and in older
     /// records. A quota limits only threads with a time-sharing policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -43,6 +43,9 @@ pub struct ThreadEvidence {
     /// Absent if latido did not check, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_wait: Option<Wait>,
+    /// What the real-time core counted that scheduled it; absent if the kernel scheduled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<super::CoreCounts>,
 }
 
 /// How long latido attributes a thread's wait for its CPU to the kernel's work of waking it, per wake-up, in ns.

@@ -8,7 +8,6 @@ mod broken;
 mod handed;
 mod memory;
 mod missing;
-mod numbers;
 mod pairs;
 mod shapes;
 mod stamps;

@@ -256,9 +256,10 @@ fn a_holder_is_of_its_real_user() {
     let file = open(&dir.path().join("lock"), OURS).unwrap();
     let mut child = std::process::Command::new("setpriv").args(["--ruid", "61234", "sleep", "60"]).spawn().unwrap();
     let pid = child.id();
-    // A program that could not start has no command line.
+    // Until `sleep` runs, the command line is that of setpriv, or empty while the kernel replaces one program by the other.
     let line = || fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap();
-    while line().starts_with("setpriv") || line().is_empty() && child.try_wait().unwrap().is_none() {
+    while !line().starts_with("sleep") {
+        assert!(child.try_wait().unwrap().is_none(), "setpriv could not start it");
         std::thread::yield_now();
     }
     let plain = holder::of(&file, pid);

@@ -19,6 +19,7 @@ use std::{
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
     thread,
+    time::{Duration, Instant},
 };
 
 /// Room for what the main thread allocates while the loops run, in bytes. Only the used part becomes resident.
@@ -26,6 +27,10 @@ const ROOM: usize = 16 << 20;
 
 /// The signal that wakes a sleeping loop, so that it checks its stop flag.
 const INTERRUPT: i32 = signal_hook::consts::SIGUSR1;
+
+/// How long a thread of a real-time core may sleep on before a signal wakes it. The signal takes the thread in-band, which contaminates the
+/// cell, so a thread with an ordinary period ends without one.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// The measuring threads, started: they prepare themselves, and measure from the gate on.
 pub struct Crew {
@@ -70,6 +75,7 @@ impl Member {
     fn work(self) {
         let number = u32::try_from(self.thread).unwrap_or(u32::MAX);
         let mut prepared = threads::prepare(number, self.cpu, &self.allowed, self.helper, &self.entries);
+        prepared.enter(self.scheduling);
         let mut looped = (self.rehearse)();
         looped.touch_code();
         // This runs the code that reads the counters once before the measurement.
@@ -153,6 +159,8 @@ impl Stage<'_> {
     /// # Errors
     /// A thread died, or the supervisor is gone.
     pub(super) fn attend(&mut self, crew: &mut Crew, lookout: &mut Lookout) -> Result<Vec<Finished>> {
+        let grace = if self.cell.scheduling.core().is_some() { GRACE } else { Duration::ZERO };
+        let mut stopping = None;
         let mut results: Vec<Option<Finished>> = crew.series.iter().map(|_| None).collect();
         while results.iter().any(Option::is_none) {
             match crew.finished.recv_timeout(lookout.patience(&self.cell)) {
@@ -168,7 +176,7 @@ impl Stage<'_> {
             if self.interrupted.load(Ordering::Relaxed) {
                 self.stop.store(true, Ordering::Relaxed);
             }
-            if self.stop.load(Ordering::Relaxed) {
+            if self.stop.load(Ordering::Relaxed) && stopping.get_or_insert_with(Instant::now).elapsed() >= grace {
                 let at_work = results.iter().enumerate().filter(|(_, result)| result.is_none());
                 at_work.for_each(|(thread, _)| crew.wake(thread));
             }

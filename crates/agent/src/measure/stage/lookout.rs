@@ -165,7 +165,9 @@ impl Stage<'_> {
                 if let Some(stopped) = snapshot.stopped {
                     outcome::stopped(&mut outcome, stopped.value, series.cpu, stopped.at_ns + offset_ns);
                 }
-                self.evidence.clock.backwards += snapshot.plain.negative + snapshot.spin.backwards;
+                // A core sets its timers early (gravity), so such a sample says nothing about the clock.
+                let negative = self.cell.scheduling.core().map_or(snapshot.plain.negative, |_| 0);
+                self.evidence.clock.backwards += negative + snapshot.spin.backwards;
                 parts.push(series.part(parts.len(), &snapshot, offset_ns, facts)?);
             }
         }

@@ -110,6 +110,8 @@ pub(super) fn priority(scheduling: Scheduling) -> Option<u8> {
         Scheduling::Own => priority(DEFAULT),
         Scheduling::Fifo { prio } | Scheduling::Rr { prio } => Some(prio),
         Scheduling::Deadline { .. } => Some(100),
+        // No task of the kernel delays a thread that a core schedules.
+        Scheduling::Evl { .. } | Scheduling::Cobalt { .. } => Some(u8::MAX),
     }
 }
 

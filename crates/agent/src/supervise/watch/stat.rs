@@ -50,11 +50,12 @@ impl Stat {
         parse(&String::from_utf8_lossy(&fs::read(dir.join("stat")).ok()?))
     }
 
-    /// Tells whether it outranks the probe: FIFO (1) and RR (2) at or above the priority, deadline (6) always.
+    /// Tells whether it outranks the probe: FIFO (1) and RR (2) at or above the priority, deadline (6) always but for a probe that a core
+    /// beside the kernel schedules.
     pub fn outranks(&self, priority: Option<u8>) -> bool {
         match self.policy {
             1 | 2 => self.priority >= u32::from(priority.unwrap_or(1)),
-            6 => true,
+            6 => priority != Some(u8::MAX),
             _ => false,
         }
     }
@@ -158,6 +159,7 @@ mod tests {
         assert!(stat(1, 80).outranks(Some(80)));
         assert!(!stat(1, 79).outranks(Some(80)));
         assert!(stat(6, 0).outranks(Some(99)));
+        assert!(!stat(6, 0).outranks(Some(u8::MAX)) && !stat(1, 99).outranks(Some(u8::MAX)), "out of band");
         assert!(!stat(0, 0).outranks(None));
         assert!(stat(2, 1).outranks(None));
     }

@@ -31,7 +31,7 @@ const fn case(
 const US: f64 = 1000.0;
 
 /// Read from the files by eye.
-const CASES: [Case; 22] = [
+const CASES: [Case; 23] = [
     case("rtla-timerlat-hist", "rtla/rtla-6.12-timerlat-hist.txt", "irq-latency", Some(3965), 2907.0, US),
     case("rtla-timerlat-top", "rtla/rtla-6.12-timerlat-top.txt", "irq-latency", Some(2751), 62_692.0, US),
     case("rtla-osnoise-hist", "rtla/rtla-6.12-osnoise-hist.txt", "gap", Some(2_924_245), 4050.0, US),
@@ -54,6 +54,7 @@ const CASES: [Case; 22] = [
     case("hwlatdetect", "rt-tests/hwlatdetect-2.10.txt", "gap", Some(2005), 11_092.0, US),
     case("stress-ng-cyclic", "other/stress-ng-cyclic.txt", "latency", Some(2000), 373_191.0, 1.0),
     case("rtai-latency", "xenomai/rtai-kernel.txt", "latency", Some(2), 63_125.0, 1.0),
+    case("rtai-preempt", "rtai/preempt-user.txt", "latency", Some(2), 7_699.0, 1.0),
     case("latmus-screen", "xenomai/latmus-console.txt", "latency", Some(2), 3_398.0, 1.0),
     case("csv", "other/samples.csv", "latency", Some(20), 89_204.0, 1.0),
     case("ndjson", "other/samples.ndjson", "latency", Some(20), 89_204.0, 1.0),
@@ -197,7 +198,8 @@ fn every_format_is_tried() {
     let (_, all) = said.split_once("none of the known formats (").unwrap_or_else(|| panic!("{said}"));
     let all: BTreeSet<&str> = all.split(')').next().unwrap().split(", ").collect();
     let rt_tests = ["cyclic", "oslat", "signal", "pmq", "ptsema", "svsema", "sigwait"];
-    let unseen = ["jitterdebugger-hdf5", "latmus"];
+    // The last one has means and no maximum.
+    let unseen = ["jitterdebugger-hdf5", "latmus", "rtai-switches"];
     let tried: BTreeSet<&str> = CASES.iter().map(|case| case.format).collect();
     assert!(all.len() > 25, "{all:?}");
     let left = all.iter().filter(|name| !rt_tests.iter().any(|tool| name.starts_with(tool)) && !unseen.contains(name));

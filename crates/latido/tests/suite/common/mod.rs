@@ -1,15 +1,12 @@
 //! What the end-to-end tests share: the binary in a separate world, and the list of skipped tests.
 
-pub mod attacker;
 pub mod behind;
 pub mod family;
 pub mod far;
-pub mod faults;
 pub mod guest;
 pub mod lab;
 pub mod loads;
 pub mod placement;
-mod planted;
 pub mod processes;
 pub mod recording;
 #[path = "../../../../import/tests/suite/samples.rs"]
@@ -18,6 +15,7 @@ pub mod scripted;
 pub mod small;
 pub mod ssh;
 pub mod stamps;
+pub mod stand_in;
 #[path = "../../../../agent/tests/trees/plant.rs"]
 pub mod trees;
 mod turn;
@@ -266,4 +264,99 @@ pub fn records_of(world: &World) -> usize {
 pub fn agent_of(host: u32) -> u32 {
     let children = fs::read_to_string(format!("/proc/{host}/task/{host}/children")).unwrap();
     children.split_whitespace().next().expect("a host has an agent").parse().unwrap()
+}
+
+/// An unprivileged attacker: a shell script that setpriv(1) runs as a user who owns nothing.
+pub mod attacker {
+    use std::process::{Command, Stdio};
+
+    /// The attacker's user and group id. The person behind sudo has the same ids in tests where the attacker is that person.
+    pub const UID: u32 = 61_234;
+
+    /// Why this machine allows no attacker; `None` if it does.
+    pub fn missing() -> Option<String> {
+        if !rustix::process::geteuid().is_root() {
+            return Some("only root can act as another user".into());
+        }
+        let there =
+            Command::new("setpriv").arg("--version").stdout(Stdio::null()).status().is_ok_and(|how| how.success());
+        (!there).then(|| "setpriv is missing (util-linux)".into())
+    }
+
+    /// A shell script as the attacker, not yet started.
+    pub fn script(text: &str) -> Command {
+        let id = UID.to_string();
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", &id, "--regid", &id, "--clear-groups", "--no-new-privs", "sh", "-c", text]);
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Makes a latido command one behind sudo: root works for the attacker's account.
+    pub fn behind_sudo(command: &mut Command) -> &mut Command {
+        let id = UID.to_string();
+        command.env("SUDO_UID", &id).env("SUDO_GID", &id).env("SUDO_USER", "mallory")
+    }
+}
+
+/// Page faults of the measuring threads.
+///
+/// latido makes its loops' code and memory resident before they start. The tests prove that no page is missing where nothing else moves or
+/// maps pages: in guests of the laboratory ([`none`]), by the counted costs of each loop (`crates/rt/tests/quiet`), and on the static file
+/// by `scripts/check-faults`, which repeats a measurement that met a fault. On a machine with other work a thread now and then meets a
+/// minor fault that no repetition shows again. A page that has to be read from a disk would be latido's own fault there too.
+pub mod faults {
+    use serde_json::Value;
+
+    /// The minor and major page faults of all threads of a record.
+    fn met(record: &Value) -> (u64, u64) {
+        let threads = record["quality"]["threads"].as_array().unwrap();
+        assert!(!threads.is_empty(), "{}", record["quality"]);
+        let sum = |key: &str| threads.iter().map(|thread| thread[key].as_u64().unwrap()).sum();
+        (sum("minor_faults"), sum("major_faults"))
+    }
+
+    /// Checks that no thread met a page fault, in a guest of the laboratory.
+    pub fn none(record: &Value) {
+        assert_eq!(met(record), (0, 0), "{}", record["quality"]);
+    }
+
+    /// Checks that no thread waited for a page from a disk, on any machine.
+    pub fn none_from_a_disk(record: &Value) {
+        assert_eq!(met(record).1, 0, "{}", record["quality"]);
+    }
+}
+
+/// A cause of late samples on CPU 0, planted by the program that the slow campaign also uses.
+mod planted {
+    use std::{
+        io::{BufRead, BufReader},
+        process::{Child, Command, Stdio},
+    };
+
+    /// A planted cause, which ends on drop.
+    pub struct Planted(Child);
+
+    impl Planted {
+        /// Plants a cause, and waits until the program reports that it is there.
+        pub fn on_cpu_0(cause: &str) -> Self {
+            let plant = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/plant");
+            let mut command = Command::new("python3");
+            // Longer than any test: dropping this value ends it.
+            command.args([plant, cause, "0", "3600"]).stdin(Stdio::null()).stdout(Stdio::piped());
+            let mut planted = Self(command.spawn().unwrap());
+            let mut said = String::new();
+            BufReader::new(planted.0.stdout.take().unwrap()).read_line(&mut said).unwrap();
+            assert_eq!(said, "planted\n", "{cause}");
+            planted
+        }
+    }
+
+    impl Drop for Planted {
+        fn drop(&mut self) {
+            let _ =
+                rustix::process::kill_process(rustix::process::Pid::from_child(&self.0), rustix::process::Signal::TERM);
+            let _ = self.0.wait();
+        }
+    }
 }

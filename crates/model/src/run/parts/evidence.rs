@@ -1,8 +1,8 @@
 //! The evidence of a whole cell, for tables. The trust checks judge each part by its own evidence.
 
 use crate::record::{
-    ByHand, ClockEvidence, Evidence, Foreign, HeldBack, Interrupt, Overheated, Record, Reported, Second, Sibling,
-    StampsRecord, Stopped, ThreadEvidence, ThrottleEvidence, Tracing, Wait, WallSteps,
+    ByHand, ClockEvidence, CoreRecord, Evidence, Foreign, HeldBack, Interrupt, Overheated, Record, Reported, Second,
+    Sibling, StampsRecord, Stopped, ThreadEvidence, ThrottleEvidence, Tracing, Wait, WallSteps,
 };
 
 /// One value of all parts, by one of these rules. By most rules, a value that one part lacks is unknown for the whole.
@@ -90,6 +90,7 @@ pub(super) fn of_all(records: &[&Record], begins: &[u64]) -> Evidence {
         // A thread of one part is a different thread in the next, with its own thread ID.
         watched: records.iter().flat_map(|record| record.quality.watched.clone()).collect(),
         stopped: records.iter().filter_map(|record| record.quality.stopped.clone()).reduce(Stopped::and),
+        core: records.iter().filter_map(|record| record.quality.core.clone()).reduce(CoreRecord::and),
         held_back: records.iter().filter_map(|record| record.quality.held_back).reduce(HeldBack::and),
         wall_steps: records.iter().filter_map(|record| record.quality.wall_steps).reduce(WallSteps::and),
         // Lost events and the like add up; the rest is as in the first part.
