@@ -68,7 +68,12 @@ impl World {
     }
 
     fn of<'a>(&self, latido: &Path, arguments: impl IntoIterator<Item = &'a str>) -> Command {
+        let arguments: Vec<&str> = arguments.into_iter().collect();
         let mut command = Command::new(latido);
+        // `--stop-on` switches the kernel's trace off for the user to read. A test must leave that of the machine on.
+        if arguments.iter().any(|one| one.starts_with("--stop-on")) {
+            command.env("LATIDO_TRACING", self.path("no-tracing"));
+        }
         command
             .args(arguments)
             .current_dir(self.dir.path())
