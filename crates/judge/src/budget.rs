@@ -77,6 +77,9 @@ impl Left {
 
     /// Returns the most time that its programs can have taken from a sample. Older records do not say how long their bursts were.
     fn met(&self, wait: Wait) -> u64 {
+        if self.second.programs_ns() == 0 {
+            return 0;
+        }
         let ran_ns = self.second.most().foreign_ns;
         self.second.foreign_burst_ns.map_or(u64::MAX, |burst| wait.met(burst, ran_ns))
     }

@@ -173,7 +173,7 @@ impl Bind {
     /// Asks the core to bind this process. The core writes its own ABI and features also when it refuses the request.
     fn ask(&mut self) -> Result<(), Errno> {
         // SAFETY: the core reads and writes the structure, which is writable and lives through the call.
-        unsafe { call(number::BIND, [address(self), 0, 0, 0, 0]) }.map(drop)
+        unsafe { call(number::BIND, [address(std::ptr::from_mut(self)), 0, 0, 0, 0]) }.map(drop)
     }
 }
 

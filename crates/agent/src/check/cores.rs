@@ -35,7 +35,7 @@ fn core(view: &MachineView) -> Answer {
         CoreKind::Cobalt => ("/sys/module/xenomai/parameters/state", ["enabled", "enabled"], "sudo corectl --start"),
     };
     if !is_known {
-        let state = format!("{core}; latido speaks with {known}");
+        let state = format!("{core}; latido speaks with {known}, which this core may no longer support");
         return Answer::new(Severity::Warning, state)
             .advise("measure with the core's own programs and import their output");
     }
@@ -214,7 +214,7 @@ mod tests {
         let point = told(&tree, "0", "real-time core").unwrap();
         assert_eq!(
             (point.severity, point.state.as_str()),
-            (Severity::Warning, "EVL (ABI 43); latido speaks with ABI 27 to 36")
+            (Severity::Warning, "EVL (ABI 43); latido speaks with ABI 27 to 36, which this core may no longer support")
         );
     }
 

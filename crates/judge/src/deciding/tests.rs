@@ -268,6 +268,12 @@ fn a_sample_between_two_seconds_meets_one_burst() {
     };
     // 0.1 ms above the limit of 0.1 ms, and 50 ms per second of the sample's length.
     assert!(excused(315_000) && !excused(317_000), "twice the longer of the two bursts");
+    // A second in which no program ran says nothing of bursts, and excuses none.
+    let beside = |other: Second| {
+        let spikes = [at(3, 2_350_000, Class::Unknown), at(9, 2_000, Class::Unknown)];
+        weigh(vec![ran(3, 100_000), other], &spikes, 9).is_foreign()
+    };
+    assert!(!beside(Second { smi: 1, ..second(3, 0, 0) }) && !beside(second(4, 10_000, 0)));
 }
 
 #[test]

@@ -18,23 +18,25 @@ pub struct Turn {
 /// are nobody's.
 pub(super) fn turns(slices: &[Slice]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
-    let mut interrupts_ns = 0_u64;
+    // The interrupts since the last task; `None` after something else, for example the thread itself.
+    let mut since_ns = None;
     for slice in slices {
+        let interrupts_ns = since_ns.unwrap_or(0);
         match (&slice.cause, turns.last_mut()) {
             (Cause::Task(name, _), Some(last)) if last.task == *name => {
                 let ran_ns = last.ns.saturating_add(slice.ns());
                 last.ns = ran_ns.saturating_add(interrupts_ns.min(ran_ns));
-                interrupts_ns = 0;
+                since_ns = Some(0);
             }
             (Cause::Task(name, _), last) => {
                 last.into_iter().for_each(|last| last.then_ns = interrupts_ns.min(last.ns));
-                interrupts_ns = 0;
+                since_ns = Some(0);
                 turns.push(Turn { task: name.clone(), ns: slice.ns(), then_ns: 0 });
             }
-            (Cause::Nmi | Cause::Interrupt(_) | Cause::Soft(_), Some(_)) => {
-                interrupts_ns = interrupts_ns.saturating_add(slice.ns());
+            (Cause::Nmi | Cause::Interrupt(_) | Cause::Soft(_), _) => {
+                since_ns = since_ns.map(|ns: u64| ns.saturating_add(slice.ns()));
             }
-            _ => {}
+            _ => since_ns = None,
         }
     }
     turns
@@ -66,6 +68,10 @@ mod tests {
         assert_eq!(told, [("a-1".into(), 209, 0)], "neither the first nor the last interrupt");
         let told = found(&[("a-1", 100), ("tick", 9), ("b-2", 50)]);
         assert_eq!(told, [("a-1".into(), 100, 9), ("b-2".into(), 50, 0)]);
+        let told = found(&[("a-1", 100), ("itself", 5), ("tick", 9), ("itself", 5), ("a-1", 100)]);
+        assert_eq!(told, [("a-1".into(), 200, 0)], "this interrupt delayed the thread itself");
+        let told = found(&[("a-1", 100), ("tick", 9), ("itself", 5), ("b-2", 50)]);
+        assert_eq!(told, [("a-1".into(), 100, 0), ("b-2".into(), 50, 0)]);
         let told = found(&[("a-1", 10), ("tick", 900), ("a-1", 10)]);
         assert_eq!(told, [("a-1".into(), 40, 0)], "interrupts that took longer than the task are not the task's doing");
     }

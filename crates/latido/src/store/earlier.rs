@@ -10,7 +10,7 @@ use latido_model::{
         around::{Around, Like},
         extent::Extent,
     },
-    record::HostFacts,
+    record::{HostFacts, Outcome, Record},
     run::{Manifest, Planned, SCHEMA, bounds, cell_dir},
     units::Ns,
 };
@@ -33,6 +33,13 @@ pub fn around(root: &Path) -> Around {
     around
 }
 
+/// Whether a cell took all its samples. A person, or a sample above `stop_on`, may have ended it.
+fn is_complete(dir: &Path, number: usize) -> bool {
+    let record =
+        json::<Record>(&cell_dir(dir, number).join("record.json"), latido_model::record::SCHEMA, &mut Vec::new());
+    record.is_ok_and(|record| record.outcome == Outcome::Complete)
+}
+
 /// Returns the properties of each cell of a finished run, its planned time, and how long it took.
 fn of_run(dir: &Path) -> Vec<(Like, Ns, Ns)> {
     let Ok(manifest) = bounded::<Manifest>(&dir.join("run.json"), SCHEMA, &mut Vec::new(), bounds::manifest) else {
@@ -44,12 +51,12 @@ fn of_run(dir: &Path) -> Vec<(Like, Ns, Ns)> {
     let spans = (1..).zip(&manifest.cells).take(CELLS).filter_map(|(number, planned)| {
         let facts: HostFacts = json(&cell_dir(dir, number).join("host.json"), 0, &mut Vec::new()).ok()?;
         let [started, stored] = [facts.started, facts.stored].map(|text| text.parse::<Timestamp>().ok());
-        Some((started?, stored?, planned))
+        Some((started?, stored?, number, planned))
     });
-    let mut spans: Vec<(Timestamp, Timestamp, &Planned)> = spans.collect();
+    let mut spans: Vec<(Timestamp, Timestamp, usize, &Planned)> = spans.collect();
     spans.sort_by_key(|(started, ..)| *started);
     let ends = spans.iter().skip(1).map(|(started, ..)| Some(*started)).chain([None]);
-    let each = spans.iter().zip(ends).filter_map(|((started, stored, planned), next)| {
+    let each = spans.iter().zip(ends).filter_map(|((started, stored, number, planned), next)| {
         let measurand = manifest.measurands.get(planned.measurand)?;
         let extent = Extent::of_cell(&planned.cell.conditions, measurand);
         // A resumed run has such a break.
@@ -57,7 +64,7 @@ fn of_run(dir: &Path) -> Vec<(Like, Ns, Ns)> {
         let took = u64::try_from(next.unwrap_or(*stored).as_nanosecond() - started.as_nanosecond()).ok()?;
         // The expected time of a probe that ends after its own number of samples may be unknown, or estimated for another machine. A cell
         // with a duration took less than planned if somebody interrupted it.
-        let is_whole = took >= extent.time.0 || measurand.counts_samples;
+        let is_whole = took >= extent.time.0 || (measurand.counts_samples && is_complete(dir, *number));
         (extent.open == 0 && is_whole).then(|| (Like::of(&planned.cell), extent.time, Ns(took)))
     });
     each.collect()

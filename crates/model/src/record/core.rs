@@ -28,6 +28,7 @@ impl CoreRecord {
             let sum = self.debug.entry(cause).or_default();
             *sum = sum.saturating_add(count);
         }
+        self.gravity_ns = self.gravity_ns.filter(|ns| later.gravity_ns == Some(*ns));
         self
     }
 }
@@ -53,9 +54,37 @@ pub struct CoreCounts {
     pub cpu_ns: u64,
 }
 
+impl CoreCounts {
+    /// Adds a later part of the same thread. What one part lacks is unknown for the whole.
+    #[must_use]
+    pub fn and(self, later: Self) -> Self {
+        let both = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+        Self {
+            out_of_band_before: self.out_of_band_before && later.out_of_band_before,
+            out_of_band_after: self.out_of_band_after && later.out_of_band_after,
+            switches: self.switches.saturating_add(later.switches),
+            faults: both(self.faults, later.faults),
+            context_switches: self.context_switches.saturating_add(later.context_switches),
+            system_calls: both(self.system_calls, later.system_calls),
+            cpu_ns: self.cpu_ns.saturating_add(later.cpu_ns),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A switch in any part of a cell is one of the whole.
+    #[test]
+    fn counts_of_two_parts_add_up() {
+        let stayed = CoreCounts { out_of_band_before: true, out_of_band_after: true, ..CoreCounts::default() };
+        let left = CoreCounts { out_of_band_after: false, switches: 2, faults: Some(1), ..stayed };
+        let both = CoreCounts { switches: 1, faults: Some(3), ..stayed }.and(left);
+        assert_eq!((both.switches, both.faults), (3, Some(4)));
+        assert!(both.out_of_band_before && !both.out_of_band_after);
+        assert_eq!(stayed.and(left).faults, None);
+    }
 
     #[test]
     fn signals_of_two_parts_add_up() {

@@ -1,7 +1,10 @@
 //! How long each program kept a CPU without a break, second by second.
 
-use super::foreign::Stretch;
+use super::{foreign::Stretch, timeline::SECOND_NS};
 use std::collections::BTreeMap;
+
+/// A longer stretch, ns, has a separate entry in the timeline.
+const LONG_NS: u64 = SECOND_NS + SECOND_NS / 2;
 
 /// The tasks that ran lately, by number and CPU.
 #[derive(Debug, Default)]
@@ -27,6 +30,10 @@ impl Bursts {
             0 => burst.going_ns.saturating_add(stretch.ran_ns),
             starts => stretch.ran_ns.div_ceil(starts),
         };
+        // The timeline has an entry for such a stretch alone.
+        if stretch.to.saturating_sub(stretch.from) > LONG_NS {
+            return burst.going_ns;
+        }
         burst.second = second;
         burst.longest_ns = known.max(burst.going_ns);
         burst.longest_ns - known
@@ -58,6 +65,8 @@ mod tests {
         assert_eq!(bursts.growth(0, &stretch(7, 100, 1)), 0);
         assert_eq!(bursts.growth(0, &stretch(8, 300, 1)), 300, "another task may have run after it");
         assert_eq!(bursts.growth(1, &stretch(7, 1_000, 0)), 1_100, "a burst that goes on from the second before");
+        let late = Stretch { to: 2 * SECOND_NS, ..stretch(7, 500, 1) };
+        assert_eq!(bursts.growth(1, &late), 500, "the whole burst of a stretch that was found late");
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub(super) fn of_all(records: &[&Record], begins: &[u64]) -> Evidence {
         // A thread of one part is a different thread in the next, with its own thread ID.
         watched: records.iter().flat_map(|record| record.quality.watched.clone()).collect(),
         stopped: records.iter().filter_map(|record| record.quality.stopped.clone()).reduce(Stopped::and),
-        core: records.iter().filter_map(|record| record.quality.core.clone()).reduce(CoreRecord::and),
+        core: each.all(|own| own.core.clone()).and_then(|all| all.into_iter().reduce(CoreRecord::and)),
         held_back: records.iter().filter_map(|record| record.quality.held_back).reduce(HeldBack::and),
         wall_steps: records.iter().filter_map(|record| record.quality.wall_steps).reduce(WallSteps::and),
         // Lost events and the like add up; the rest is as in the first part.
@@ -235,6 +235,7 @@ fn together(sum: ThreadEvidence, own: &ThreadEvidence) -> ThreadEvidence {
         warmup_delay_ns: warm_ups.reduce(u64::saturating_add),
         // Only over the parts that latido checked.
         longest_wait: sum.longest_wait.into_iter().chain(own.longest_wait).max_by_key(Wait::beyond_waking_ns),
+        core: sum.core.zip(own.core).map(|(sum, own)| sum.and(own)),
         ..sum
     }
 }
