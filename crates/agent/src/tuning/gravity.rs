@@ -56,7 +56,10 @@ impl Tuning for Gravity {
 
     fn wanted(&self, root: &Root) -> Result<Wanted> {
         let Some(core) = core(root) else {
-            bail!("this kernel has no real-time core beside it (EVL or Cobalt): leave this tuning out");
+            let [evl, cobalt] = CoreKind::ALL.map(CoreKind::file);
+            bail!(
+                "there is no real-time core beside this kernel, since neither {evl} nor {cobalt} exists: leave this tuning out"
+            );
         };
         let (file, value) = match core.kind {
             CoreKind::Evl => (EVL, for_programs(&root.read(EVL).unwrap_or_default(), self.ns)),
@@ -115,6 +118,6 @@ mod tests {
     #[test]
     fn an_ordinary_kernel_has_none() {
         let error = refusal("gravity", "", &by_hand(&[("proc/sys/kernel/osrelease", "6.12.9\n")]));
-        assert!(error.contains("no real-time core beside it"), "{error}");
+        assert!(error.contains("there is no real-time core beside this kernel"), "{error}");
     }
 }

@@ -79,6 +79,7 @@ fn words(cpu: u32) -> Vec<(&'static str, String)> {
         ("nic", format!("{name},coalesce=as-is,threaded={threaded}")),
         ("printk", if says("/proc/sys/kernel/printk", "2\t") { "3" } else { "2" }.into()),
         ("resume-latency", "3us".into()),
+        ("gravity", "5".into()),
         ("boot", "nohz_full=1,isolcpus=1".into()),
     ]
 }
