@@ -54,7 +54,7 @@ struct Known {
     v3_1: u32,
     /// The ABIs that latido speaks, for a sentence.
     spoken: &'static str,
-    /// The same when the core has a clock of its own, as on the I-pipe.
+    /// The same when the core has another clock than Linux, as on the I-pipe.
     another_clock: &'static str,
 }
 
@@ -87,7 +87,7 @@ struct Spoken {
     abi: u32,
     /// The number of the call that sets a timer.
     set_timer: u8,
-    /// Whether the core can have a clock of its own, which latido must compare with Linux's.
+    /// Whether the core can have another clock, which latido must compare with Linux's.
     has_doubtful_clock: bool,
 }
 

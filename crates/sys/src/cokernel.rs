@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(Times::once(5).value, Time::of(5));
     }
 
-    /// The instruction reaches the kernel, and an error is told from a result.
+    /// The instruction reaches the kernel, and latido tells an error from a result.
     #[test]
     fn a_call_by_number_reaches_the_kernel() {
         if !SUPPORTED {

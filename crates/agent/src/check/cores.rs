@@ -2,6 +2,7 @@
 //! questions only where the kernel has a core.
 
 use super::{Answer, MachineView, Question};
+use crate::setting::knob;
 use latido_model::{check::Severity, cpus::CpuSet, machine::CoreKind};
 use latido_sys::evl;
 
@@ -58,16 +59,8 @@ const CPUS: Question = Question {
 fn usable(view: &MachineView) -> Option<CpuSet> {
     match view.machine.core.as_ref()?.kind {
         CoreKind::Evl => view.root.value("/sys/devices/virtual/evl/control/cpus"),
-        CoreKind::Cobalt => of_mask(&view.root.read("/proc/xenomai/affinity")?),
+        CoreKind::Cobalt => knob::unmask(&view.root.read("/proc/xenomai/affinity")?).ok(),
     }
-}
-
-/// Reads a mask of hexadecimal words with 32 CPUs each, the highest CPUs first.
-fn of_mask(text: &str) -> Option<CpuSet> {
-    let words: Option<Vec<u32>> = text.split(',').rev().map(|word| u32::from_str_radix(word.trim(), 16).ok()).collect();
-    let words = words?;
-    let set = |cpu: &u32| words.get(*cpu as usize / 32).is_some_and(|word| word >> (cpu % 32) & 1 == 1);
-    Some((0..u32::try_from(words.len()).ok()? * 32).filter(set).collect())
 }
 
 fn cpus(view: &MachineView) -> Answer {
@@ -199,13 +192,6 @@ mod tests {
             (severity, core.severity, core.state.as_str()),
             (Severity::Warning, Severity::Warning, "EVL (ABI 36), stopped")
         );
-    }
-
-    #[test]
-    fn a_mask_is_a_list_of_cpus() {
-        assert_eq!(of_mask("00000005"), "0,2".parse().ok());
-        assert_eq!(of_mask("1,80000000"), "31-32".parse().ok());
-        assert_eq!(of_mask("all"), None);
     }
 
     #[test]

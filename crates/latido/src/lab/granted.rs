@@ -46,7 +46,7 @@ impl Kernel {
     fn has_the_core(&self, found: Option<&Core>) -> Result<Option<String>> {
         let name = &self.name;
         let file = match &self.origin {
-            Origin::Typed => "a file of its own (docs/lab.md)".to_owned(),
+            Origin::Typed => "a kernel's file (docs/lab.md)".to_owned(),
             origin => origin.shown(),
         };
         match (self.core, found) {
@@ -166,7 +166,7 @@ mod tests {
         assert!(note.contains("EVL (ABI 36)") && note.ends_with("write core = \"evl\" into /k/mine.toml"), "{note}");
         let typed = Kernel { origin: Origin::Typed, ..claiming(None) };
         let note = typed.granted(&recorded(plant::COBALT)).unwrap().unwrap();
-        assert!(note.ends_with("write core = \"cobalt\" into a file of its own (docs/lab.md)"), "{note}");
+        assert!(note.ends_with("write core = \"cobalt\" into a kernel's file (docs/lab.md)"), "{note}");
         assert_eq!(claiming(None).granted(&Machine::default()).unwrap(), None);
     }
 

@@ -12,7 +12,7 @@ use std::{
 /// How much processor time a guest may take besides its cell, s, and how much per second of the cell. Emulation takes five to fifty.
 const PATIENCE: (u64, u64) = (300, 120);
 
-/// How much processor time a guest that only answers may take for each cell that it is asked about, s. It measures nothing, so that the
+/// How much processor time a guest that only answers may take for each cell of the question, s. It measures nothing, so that the
 /// length of the cells does not matter.
 const PATIENCE_ANSWER: u64 = 5;
 

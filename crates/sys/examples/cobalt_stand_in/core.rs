@@ -66,7 +66,7 @@ impl Thread {
         self.warns && planted == Some(self.sleeps)
     }
 
-    /// Takes the thread in-band, by no wish of its own.
+    /// Takes the thread in-band although it did not ask for that.
     fn relax(&mut self, tid: i32, cause: u8) {
         if std::mem::take(&mut self.is_out_of_band) {
             self.switches += 1;

@@ -203,7 +203,7 @@ mod calls {
     pub enum Made {
         /// Where the thread is: `current`.
         Anywhere,
-        /// Out of band: `primary`. The core takes a thread of its own there first, and refuses other threads.
+        /// Out of band: `primary`. The core takes its threads there first, and refuses other threads.
         OutOfBand,
         /// In-band: `lostage`. The thread stays there.
         InBand,

@@ -59,7 +59,7 @@ fn an_ordinary_kernel_refuses_the_call() {
     }
 }
 
-/// A directory of its own with files in the place of devices.
+/// A new directory with files in the place of devices.
 struct Tree(PathBuf);
 
 impl Tree {
