@@ -2,7 +2,7 @@
 //! counts before any other call.
 
 use crate::machine::{Root, gravity_ns};
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use latido_model::{
     cell::Scheduling,
     machine::CoreKind,
@@ -15,8 +15,8 @@ use latido_sys::{
 use std::{cell::RefCell, rc::Rc, sync::OnceLock};
 
 thread_local! {
-    /// The membership of the calling thread, for its loop, or why it is no member; empty if it asked for nothing.
-    static OWN: RefCell<Result<Rc<Member<'static>>, String>> = const { RefCell::new(Err(String::new())) };
+    /// The membership of the calling thread, for its loop, or why the core refused it; `None` if it requested none.
+    static OWN: RefCell<Option<Result<Rc<Member<'static>>, String>>> = const { RefCell::new(None) };
 }
 
 /// Returns the core of this kernel, opened by this process.
@@ -42,10 +42,8 @@ pub fn installed(kind: CoreKind) -> Result<&'static Installed> {
 /// # Errors
 /// The thread is no member. The error says why.
 pub fn own() -> Result<Rc<Member<'static>>> {
-    OWN.with_borrow(Clone::clone).map_err(|why| match why.as_str() {
-        "" => anyhow!("the thread is no member of the core"),
-        why => anyhow!("{why}"),
-    })
+    let own = OWN.with_borrow(Clone::clone).context("the thread is no member of the core")?;
+    own.map_err(|why| anyhow!(why))
 }
 
 /// A thread that a core schedules.
@@ -67,7 +65,7 @@ impl OutOfBand {
             _ => return Ok(None),
         };
         let entered = join(kind, prio).inspect(rehearse);
-        OWN.set(entered.as_ref().map(Rc::clone).map_err(|error| format!("{error:#}")));
+        OWN.set(Some(entered.as_ref().map(Rc::clone).map_err(|error| format!("{error:#}"))));
         Ok(Some(Self { member: entered?, before: None }))
     }
 
@@ -83,7 +81,7 @@ impl OutOfBand {
     #[inline(never)]
     pub fn end(self) -> Option<CoreCounts> {
         let after = self.member.counts();
-        OWN.set(Err(String::new()));
+        OWN.set(None);
         // The loop has another reference, and the last one leaves the core.
         let _ = self.member.warn(false);
         since(self.before?, after.ok()?)

@@ -55,6 +55,10 @@ pub(super) fn named_with(name: &str, directory: Option<&Path>) -> Result<Kernel>
         let (package, append) = name.split_once(':').unwrap_or((name, ""));
         return Ok(Kernel { debian: Some(package.into()), ..Kernel::of_ones_own(name, append) });
     }
+    // A wrong file of the user concerns only the user's names.
+    if let Some(kernel) = among(&shipped()?, name)? {
+        return Ok(kernel);
+    }
     let all = all_with(directory)?;
     if let Some(kernel) = among(&all, name)? {
         return kernel.bootable();

@@ -15,7 +15,8 @@ pub struct CoreRecord {
     /// sample may be below zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gravity_ns: Option<u64>,
-    /// The signals SIGDEBUG that the core sent while samples were taken, by their cause.
+    /// The signals SIGDEBUG that the core sent to the measuring process, by their cause. It sends them only between the last step before the
+    /// loop and the first step after it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub debug: BTreeMap<String, u64>,
 }

@@ -104,6 +104,8 @@ struct Task {
     times_last: u64,
     /// How often it had been preempted; `None` if its preemptions did not matter at the last look.
     preempted_last: Option<u64>,
+    /// Whether it slept at the last look that saw it run.
+    slept_last: bool,
     told: Told,
 }
 
@@ -115,7 +117,9 @@ impl Task {
         let now = preemptions(self.foreign.owner, stat, priority, || stat::status(&self.dir));
         let before = std::mem::replace(&mut self.preempted_last, now);
         let preempted = now.zip(before).map_or(0, |(now, before)| now.saturating_sub(before));
-        times.saturating_sub(preempted)
+        // A task that slept has begun, also if another one preempts it at this look.
+        let least = u64::from(std::mem::replace(&mut self.slept_last, !stat.is_runnable));
+        times.saturating_sub(preempted).max(least)
     }
 }
 
@@ -254,7 +258,7 @@ impl Watched {
                 }
                 let preempted = preemptions(owner, &stat, self.own.priority, || status);
                 self.others.remove(&tid);
-                let Stat { start_tick, cpu, .. } = stat;
+                let Stat { start_tick, cpu, is_runnable, .. } = stat;
                 let policy = stat.policy_name();
                 let foreign = Foreign { policy, comm: stat.comm, tid, cpu, ran_ns: 0, owner };
                 // What a task ran before the last task sampling does not count. A task that started since then began at zero.
@@ -273,6 +277,7 @@ impl Watched {
                         ran_last,
                         times_last,
                         preempted_last,
+                        slept_last: !is_runnable,
                         told: Told::at(last_at),
                     },
                 );

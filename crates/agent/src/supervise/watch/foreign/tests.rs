@@ -56,18 +56,29 @@ fn each_task_has_its_owner() {
 #[test]
 fn a_program_that_is_preempted_does_not_start_again() {
     let dir = tempfile::tempdir().unwrap();
+    let state = std::cell::Cell::new("R");
     let stat = |priority: u32| {
         let numbers: Vec<String> = (4..=39).map(|n| n.to_string()).collect();
-        fs::write(dir.path().join("stat"), format!("9 (x) S {} {priority} 1", numbers.join(" "))).unwrap();
+        let text = format!("9 (x) {} {} {priority} 1", state.get(), numbers.join(" "));
+        fs::write(dir.path().join("stat"), text).unwrap();
         Stat::read(dir.path()).unwrap()
     };
     let preempted = |count: u64| {
         fs::write(dir.path().join("status"), format!("nonvoluntary_ctxt_switches:\t{count}\n")).unwrap();
     };
     let foreign = Foreign { owner: Some(TaskOwner::Program), ..Foreign::default() };
-    let (dir, told) = (dir.path().to_owned(), Told::at(0));
-    let mut task =
-        Task { dir, foreign, start_tick: 0, cpu_last: 0, ran_last: 0, times_last: 10, preempted_last: Some(4), told };
+    let (place, told) = (dir.path().to_owned(), Told::at(0));
+    let mut task = Task {
+        dir: place,
+        foreign,
+        start_tick: 0,
+        cpu_last: 0,
+        ran_last: 0,
+        times_last: 10,
+        preempted_last: Some(4),
+        slept_last: false,
+        told,
+    };
     let mut starts = |times, count, priority, owner| {
         preempted(count);
         task.foreign.owner = Some(owner);
@@ -80,6 +91,11 @@ fn a_program_that_is_preempted_does_not_start_again() {
     assert_eq!(starts(35, 19, 81, TaskOwner::Kernel), 5);
     assert_eq!(starts(36, 40, 81, TaskOwner::Program), 1, "the old preemptions are none of its new stretch");
     assert_eq!(starts(37, 42, 81, TaskOwner::Program), 0, "it only went on");
+    state.set("S");
+    assert_eq!(starts(38, 43, 81, TaskOwner::Program), 0, "it went on, and sleeps now");
+    state.set("R");
+    assert_eq!(starts(39, 44, 81, TaskOwner::Program), 1, "it began, although another task preempts it at this look");
+    assert_eq!(starts(40, 45, 81, TaskOwner::Program), 0);
 }
 
 /// A task sampling that took 10 ms must not repeat within 50 s, nor within 1 s while the probe waits.
